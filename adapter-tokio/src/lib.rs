@@ -1,0 +1,1 @@
+//! redial on tokio.

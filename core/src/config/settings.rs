@@ -1,0 +1,155 @@
+//! Every setting, with its default, unit, range and reason, once.
+
+use core::time::Duration;
+
+use crate::{
+    Backoff, EventMask, Jitter, Limit,
+    config::{BackoffReset, Matching, OnRequestTimeout, SelectionPolicy, Warm},
+};
+
+/// One list of settings makes the fields of `Config`, its getters and the builder's setters.
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr;)+) => {
+        /// How a [`Cluster`](crate::Cluster) behaves. Start from [`Config::default`],
+        /// [`Config::kafka`] or [`Config::builder`]; a `Config` is always valid.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub struct Config {
+            $(pub(crate) $name: $type,)+
+        }
+
+        impl Config {
+            pub(super) const DEFAULT: Self = Self {
+                $($name: $default,)+
+            };
+
+            $(
+                $(#[doc = $doc])+
+                #[must_use]
+                pub const fn $name(&self) -> $type {
+                    self.$name
+                }
+            )+
+        }
+
+        impl super::ConfigBuilder {
+            $(
+                $(#[doc = $doc])+
+                #[must_use]
+                pub fn $name(mut self, value: impl Into<$type>) -> Self {
+                    self.config.$name = value.into();
+                    self
+                }
+            )+
+        }
+    };
+}
+
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+settings! {
+    /// Whether the protocol has a handshake after the transport is up. Default: true. Without, a
+    /// node is Ready once its transport is up. Known by the protocol; `Client` sets it.
+    handshake: bool = true;
+
+    /// How replies find their requests. Default: by correlation id. Known by the protocol;
+    /// `Client` sets it.
+    matching: Matching = Matching::Serial;
+
+    /// From the start of an attempt, resolving included, to Ready: the time that consecutive
+    /// failures in setup let grow. Default: 10 s, doubling to 30 s. Base and maximum above zero.
+    /// Jittered with `Clipped(200)` except with `Jitter::None` or where the maximum does not exceed
+    /// the base: KIP-601; a constant is KIP-148's `connect.timeout.ms`.
+    connection_setup_timeout: Backoff = Backoff::new(millis(10_000), millis(30_000), 2);
+
+    /// The handshake's own deadline. Default: never, that is, the handshake spends what is left of
+    /// the setup timeout. With it the setup timeout ends, and its growth resets, when the transport
+    /// is up (Kafka's clients do so, with their request timeout). Above zero.
+    handshake_timeout: Limit = Limit::Never;
+
+    /// How long a node rests after its k-th consecutive failure, counted from the failure.
+    /// Default: 100 ms, doubling to 10 s. A base above the maximum means a constant maximum, base
+    /// zero no rest at all: KIP-144.
+    reconnect_backoff: Backoff = Backoff::new(millis(100), millis(10_000), 2);
+
+    /// How `reconnect_backoff` and `retry_backoff` are spread. Default: `Equal`, uniform in
+    /// \[v/2, v\], so that clients that lost a server together do not come back together.
+    jitter: Jitter = Jitter::Equal;
+
+    /// When a node's count of failures starts anew. Default: `OnFirstReply`, so that a server
+    /// that accepts and dies at the first request is backed off.
+    backoff_reset: BackoffReset = BackoffReset::OnFirstReply;
+
+    /// Racing the addresses of one name (RFC 8305): when one has not connected after this long, the
+    /// next is dialled beside it. Default: 250 ms; 100 ms to 2 s, or never: one address an attempt.
+    address_attempt_delay: Limit = Limit::After(millis(250));
+
+    /// How long a look-up's answer is used. Default: 30 s. Zero: every attempt looks up anew.
+    dns_max_age: Duration = millis(30_000);
+
+    /// While a request for any node waits and everything in setup is older than this, one more node
+    /// is dialled. Default: 250 ms. Above zero, or never.
+    hedge_delay: Limit = Limit::After(millis(250));
+
+    /// How many such hedges may be in setup beside the first. Default: 8.
+    max_hedges: u32 = 8;
+
+    /// Which nodes are kept connected without a request. Default: what the policy wants.
+    warm: Warm = Warm::ByPolicy;
+
+    /// Who gets a request that names no node. Default: `LeastLoaded`.
+    selection: SelectionPolicy = SelectionPolicy::LeastLoaded;
+
+    /// From `submit` to the completion, everything included. Default: 120 s. Can be overridden by a
+    /// request.
+    delivery_timeout: Limit = Limit::After(millis(120_000));
+
+    /// From the hand-over to the reply, for one attempt: KIP-19. Default: 30 s. Above zero. Can be
+    /// overridden by a request.
+    request_timeout: Limit = Limit::After(millis(30_000));
+
+    /// What an attempt's timeout does to its connection. Default: `ByProtocol`.
+    on_request_timeout: OnRequestTimeout = OnRequestTimeout::ByProtocol;
+
+    /// At most this many attempts that count for one request; `None` for no limit but the deadline.
+    /// Default: `None`. At least 1.
+    max_attempts: Option<u32> = None;
+
+    /// The wait before the k-th retry that counts. Default: 100 ms, doubling to 1 s: KIP-580.
+    retry_backoff: Backoff = Backoff::new(millis(100), millis(1_000), 2);
+
+    /// At most this many requests in flight on a connection. Default: 1024. 1 to 65,536.
+    max_in_flight: u32 = 1024;
+
+    /// At most this many requests wait for a node. Default: 10,000. Zero: nothing waits.
+    queue_max_requests: u32 = 10_000;
+
+    /// At most this many bytes wait for a node, where their number is known. Default: 64 MiB.
+    queue_max_bytes: u64 = 64 * 1024 * 1024;
+
+    /// A request that has waited this long and was never handed over fails as Expired. Default:
+    /// never. Above zero.
+    queue_max_age: Limit = Limit::Never;
+
+    /// So many attempt timeouts in a row make a connection unhealthy: it is chosen last. `None`:
+    /// never. Default: 3. At least 1.
+    unhealthy_after: Option<u32> = Some(3);
+
+    /// While there is something to write and the transport accepts nothing for this long, the
+    /// connection is closed. Default: 30 s. Above zero.
+    write_timeout: Limit = Limit::After(millis(30_000));
+
+    /// How long a detached connection may take to finish what is in flight. Default: 30 s.
+    drain_timeout: Duration = millis(30_000);
+
+    /// At most this many nodes in a list. Default: 200,000. At least 1.
+    max_nodes: u32 = 200_000;
+
+    /// At most this many events wait to be drained; the oldest is dropped and counted. Default:
+    /// 4,096. Zero: none.
+    max_pending_events: u32 = 4_096;
+
+    /// Which kinds of event are given out. Default: all.
+    events: EventMask = EventMask::ALL;
+}

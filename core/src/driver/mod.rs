@@ -1,0 +1,1 @@
+//! The generic async driver.

@@ -1,0 +1,70 @@
+//! Identifiers: an index and a generation, so that a stale one never reaches another object.
+
+use core::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $word:literal) => {
+        $(#[$doc])*
+        ///
+        /// An index and a generation: an id that has gone stale never names another object, however
+        /// often the index is used again.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name {
+            pub(crate) index: u32,
+            pub(crate) generation: u32,
+        }
+
+        impl $name {
+            /// The slot: small numbers, used again after the object is gone. Good for indexing a
+            /// table of one's own beside the core, together with [`generation`](Self::generation).
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.index as usize
+            }
+
+            /// How often the slot had been used before.
+            #[must_use]
+            pub const fn generation(self) -> u32 {
+                self.generation
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($word, "{}"), self.index)?;
+                if self.generation > 0 {
+                    write!(f, ".{}", self.generation)?;
+                }
+                Ok(())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
+id!(
+    /// A node: one server of the list.
+    NodeId,
+    "n"
+);
+id!(
+    /// An attempt: one try to bring a node to Ready, from resolving its name to its handshake.
+    AttemptId,
+    "a"
+);
+id!(
+    /// A connection: one transport, from the Connect action to its end. An attempt that races
+    /// several addresses has several.
+    ConnectionId,
+    "c"
+);
+id!(
+    /// A request, from `submit` to its completion.
+    RequestId,
+    "r"
+);

@@ -1,0 +1,2 @@
+mod state;
+pub use state::NodeState;

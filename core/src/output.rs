@@ -1,0 +1,274 @@
+//! Commands, results and events: what the core tells the embedder.
+
+use core::{net::SocketAddr, time::Duration};
+
+use crate::{
+    AttemptId, Cause, ConnectionId, Instant, NodeId, NodeState, RequestError, RequestId, Stage,
+};
+
+/// One item of the output stream. Drain with
+/// [`Cluster::poll_output`](crate::Cluster::poll_output) until it returns `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Do this.
+    Action(Action),
+    /// A request is complete.
+    Completion(Completion),
+    /// Something happened that may interest you; nothing need be done.
+    Event(Event),
+    /// The last output of all, after [`Cluster::shutdown`](crate::Cluster::shutdown).
+    Terminated,
+}
+
+/// A command to the embedder.
+///
+/// | action | answered by |
+/// |---|---|
+/// | `Resolve` | [`Cluster::resolved`](crate::Cluster::resolved) or `ResolveFailed` |
+/// | `Connect` | `Connected` or `ConnectFailed` |
+/// | `Handshake` | `HandshakeDone` or `HandshakeFailed` |
+/// | `Write` | `WriteStarted`, `WriteDone`, or `Closed` |
+/// | `Withdraw`, `Close`, `Abort`, `AbortResolve` | nothing |
+/// | – (at any time) | `Closed`, `WriteBlocked`, `WriteProgress`, `Reply`, `Throttled`, `PeerDraining` |
+///
+/// An embedder that never answers does no harm: the setup deadline holds and the slot is freed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Action {
+    /// Look up the addresses of the node's name; [`NodeView::endpoint`](crate::NodeView::endpoint)
+    /// has it.
+    Resolve {
+        /// To be named in the answer.
+        attempt: AttemptId,
+        /// Whose name.
+        node: NodeId,
+    },
+    /// The look-up is not needed any more.
+    AbortResolve {
+        /// From the Resolve action.
+        attempt: AttemptId,
+    },
+    /// Bring up a transport.
+    Connect {
+        /// To be named in every fact about it.
+        connection: ConnectionId,
+        /// The attempt that it belongs to.
+        attempt: AttemptId,
+        /// To whom.
+        node: NodeId,
+        /// Where; `None` for an opaque endpoint.
+        address: Option<SocketAddr>,
+    },
+    /// Speak the protocol's handshake (TLS included). Given only if
+    /// [`Config::handshake`](crate::Config::handshake) says that there is one.
+    Handshake {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// Write this request. Until `WriteStarted` its Completion, or a Withdraw, means: drop it.
+    Write {
+        /// The connection.
+        connection: ConnectionId,
+        /// What to write.
+        request: RequestId,
+        /// The correlation id: rises by one on a connection, from 0, and wraps.
+        serial: u32,
+    },
+    /// Do not write this request; it will go elsewhere.
+    Withdraw {
+        /// From the Write action.
+        connection: ConnectionId,
+        /// From the Write action.
+        request: RequestId,
+        /// From the Write action.
+        serial: u32,
+    },
+    /// Close a connection that was up.
+    Close {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// Give up a connection that is being set up.
+    Abort {
+        /// The connection.
+        connection: ConnectionId,
+    },
+}
+
+/// The end of a request: every accepted request has exactly one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// The request.
+    pub request: RequestId,
+    /// How it ended.
+    pub result: Result<Success, RequestError>,
+}
+
+/// A request that ended well.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Success {
+    /// With a reply, or with the transport's acceptance for a request that expects none.
+    pub kind: SuccessKind,
+    /// The node that answered or took it.
+    pub node: NodeId,
+    /// How often it was handed over.
+    pub attempts: u32,
+    /// Since `submit`.
+    pub elapsed: Duration,
+}
+
+/// How a request ended well.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SuccessKind {
+    /// Its reply came.
+    Reply,
+    /// It expects no reply and was wholly accepted by the transport.
+    Sent,
+}
+
+/// Something worth knowing. Kinds can be switched off with
+/// [`Config::events`](crate::Config::events).
+///
+/// The names of nodes can be read by id until the next drain, even of a node that has left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A node changed its state.
+    StateChanged {
+        /// Which.
+        node: NodeId,
+        /// From this state …
+        from: NodeState,
+        /// … to this one …
+        to: NodeState,
+        /// … and why, where something ended.
+        cause: Option<Cause>,
+    },
+    /// An attempt began.
+    AttemptStarted {
+        /// Which node.
+        node: NodeId,
+        /// Its id.
+        attempt: AttemptId,
+        /// It is a hedge: other attempts are slow (SEMANTICS 3.7).
+        hedge: bool,
+    },
+    /// An attempt ended.
+    AttemptEnded {
+        /// Which node.
+        node: NodeId,
+        /// Its id.
+        attempt: AttemptId,
+        /// The stage that it had reached; `Established` if it made the node Ready.
+        stage: Stage,
+        /// The address it used last.
+        address: Option<SocketAddr>,
+        /// From its start.
+        duration: Duration,
+        /// Why it ended, `None` if it made the node Ready.
+        cause: Option<Cause>,
+    },
+    /// A transport came up. Pairs with exactly one `Disconnected`.
+    Connected {
+        /// Which node.
+        node: NodeId,
+        /// The connection.
+        connection: ConnectionId,
+        /// Its address.
+        address: Option<SocketAddr>,
+    },
+    /// A transport that was up has ended.
+    Disconnected {
+        /// Which node.
+        node: NodeId,
+        /// The connection.
+        connection: ConnectionId,
+        /// Why.
+        cause: Cause,
+    },
+    /// A request waits to be tried again.
+    RetryScheduled {
+        /// The request.
+        request: RequestId,
+        /// The node where it failed.
+        node: NodeId,
+        /// When it may be handed over again.
+        at: Instant,
+    },
+    /// The server list was replaced by one that differs.
+    ListChanged {
+        /// Nodes that are new.
+        added: u32,
+        /// Nodes that have left.
+        removed: u32,
+        /// Nodes that stayed.
+        kept: u32,
+    },
+    /// The peer throttles us.
+    Throttled {
+        /// Which node.
+        node: NodeId,
+        /// Until then.
+        until: Instant,
+    },
+    /// Attempt timeouts in a row made a connection unhealthy (SEMANTICS 5.3).
+    Unhealthy {
+        /// Which node.
+        node: NodeId,
+    },
+    /// A reply healed it.
+    Healed {
+        /// Which node.
+        node: NodeId,
+    },
+    /// A submit was refused because the queue is full.
+    QueueFull,
+    /// The peer ended the session for good; the client ends.
+    SessionExpired {
+        /// Which node said so.
+        node: NodeId,
+    },
+}
+
+/// When to call [`Cluster::handle_timeout`](crate::Cluster::handle_timeout) again, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Deadline {
+    /// The point in time.
+    pub at: Instant,
+    /// What is due then.
+    pub reason: DeadlineReason,
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum DeadlineReason {
+    /// Outputs wait to be drained.
+    Outputs,
+    /// An attempt must be Ready (or its transport up, with a handshake timeout).
+    Setup(NodeId),
+    /// A handshake must be done.
+    Handshake(NodeId),
+    /// The next address of a race is to be dialled.
+    NextAddress(NodeId),
+    /// A wanted node may be dialled again.
+    NextAttempt(NodeId),
+    /// A request for any node waits: a node may be dialled for it, as first or as hedge.
+    AnyRequest,
+    /// A throttle ends.
+    ThrottleEnd(NodeId),
+    /// A request's own deadline.
+    Request,
+    /// The queue's age limit.
+    QueueAge,
+    /// A reply must be there.
+    Attempt(ConnectionId),
+    /// A request may be tried again.
+    Retry(RequestId),
+    /// The transport must accept bytes.
+    WriteStall(ConnectionId),
+    /// A detached connection is closed.
+    Drain(ConnectionId),
+    /// The shutdown's drain ends.
+    Shutdown,
+}

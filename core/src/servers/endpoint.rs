@@ -1,0 +1,158 @@
+//! Endpoints and the entries of a server list.
+
+use alloc::{boxed::Box, collections::BTreeMap, string::String};
+use core::{
+    fmt,
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    str::FromStr,
+};
+
+use thiserror::Error;
+
+/// Where a node is reached.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Endpoint {
+    /// An IP address and port; never resolved.
+    Address(SocketAddr),
+    /// A name and port; resolved before an attempt. Make one with [`Endpoint::name`].
+    #[non_exhaustive]
+    Name {
+        /// Lower case.
+        host: Box<str>,
+        /// The port.
+        port: u16,
+    },
+    /// Anything else, for transports that have no IP addresses: a socket path, a pipe.
+    Opaque(Box<str>),
+}
+
+impl Endpoint {
+    /// A host name and port. Upper case is folded: names that differ only in case are equal.
+    ///
+    /// # Errors
+    ///
+    /// A host name has 1 to 253 characters of `A–Z a–z 0–9 . _ -`; a port is not 0.
+    pub fn name(host: &str, port: u16) -> Result<Self, EndpointError> {
+        let valid = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
+        if host.is_empty() || host.len() > 253 || !host.bytes().all(valid) {
+            return Err(EndpointError::Host);
+        }
+        if port == 0 {
+            return Err(EndpointError::Port);
+        }
+        Ok(Self::Name {
+            host: host.to_ascii_lowercase().into(),
+            port,
+        })
+    }
+}
+
+/// `host:port`, `1.2.3.4:port` or `[v6]:port`.
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        let (host, port) = text.rsplit_once(':').ok_or(EndpointError::Port)?;
+        let digits = (1..=5).contains(&port.len()) && port.bytes().all(|c| c.is_ascii_digit());
+        let port = match port.parse() {
+            Ok(port) if digits && port > 0 => port,
+            _ => return Err(EndpointError::Port),
+        };
+        if let Some(inner) = host.strip_prefix('[') {
+            let inner = inner.strip_suffix(']').ok_or(EndpointError::Host)?;
+            let ip: Ipv6Addr = inner.parse().map_err(|_| EndpointError::Host)?;
+            return Ok(Self::Address(SocketAddr::new(ip.into(), port)));
+        }
+        match host.parse() {
+            Ok(ip @ IpAddr::V4(_)) => Ok(Self::Address(SocketAddr::new(ip, port))),
+            _ => Self::name(host, port),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => write!(f, "{address}"),
+            Self::Name { host, port } => write!(f, "{host}:{port}"),
+            Self::Opaque(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
+    }
+}
+
+/// Why a text is no endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+pub enum EndpointError {
+    /// The host is neither a name of 1 to 253 letters, digits, dots, underscores and hyphens nor an
+    /// IP address (IPv6 in brackets, without zone).
+    #[error("invalid host")]
+    Host,
+    /// The port is missing or not 1 to 65535.
+    #[error("invalid port")]
+    Port,
+}
+
+/// One entry of a server list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeSpec {
+    /// Where it is reached.
+    pub endpoint: Endpoint,
+    /// The application's own name for it, such as a broker id. Two entries are the same node by key
+    /// if both have one, else by endpoint.
+    pub key: Option<Box<str>>,
+    /// Whatever the application wants to know about it, such as its rack.
+    pub labels: BTreeMap<String, String>,
+    /// An address that the name is known to stand for: if an established connection leads there,
+    /// it is that node (SEMANTICS 7.6).
+    pub address: Option<SocketAddr>,
+}
+
+impl NodeSpec {
+    /// An entry without key and labels.
+    #[must_use]
+    pub fn new(endpoint: impl Into<Endpoint>) -> Self {
+        Self {
+            endpoint: endpoint.into(),
+            key: None,
+            labels: BTreeMap::new(),
+            address: None,
+        }
+    }
+
+    /// The same with a key.
+    #[must_use]
+    pub fn with_key(self, key: impl Into<Box<str>>) -> Self {
+        Self {
+            key: Some(key.into()),
+            ..self
+        }
+    }
+
+    /// The same with a label.
+    #[must_use]
+    pub fn with_label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(name.into(), value.into());
+        self
+    }
+}
+
+impl From<SocketAddr> for NodeSpec {
+    fn from(address: SocketAddr) -> Self {
+        Self::new(address)
+    }
+}
+
+impl FromStr for NodeSpec {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        text.parse().map(|endpoint: Endpoint| Self::new(endpoint))
+    }
+}

@@ -1,0 +1,2 @@
+mod endpoint;
+pub use endpoint::{Endpoint, EndpointError, NodeSpec};
