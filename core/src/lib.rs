@@ -6,6 +6,7 @@ extern crate alloc;
 
 mod backoff;
 mod cluster;
+mod collections;
 mod config;
 mod error;
 mod event_mask;
@@ -14,10 +15,13 @@ mod input;
 mod node;
 mod options;
 mod output;
+mod request;
 mod rng;
+mod select;
 mod servers;
 mod stats;
 mod time;
+mod timers;
 mod view;
 
 #[cfg(feature = "client")]
@@ -42,9 +46,7 @@ pub use {
     input::{CloseError, ConnectError, HandshakeError, Input, Limits, Next, ReplyTo, Verdict},
     node::NodeState,
     options::{RequestOptions, Target},
-    output::{
-        Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind,
-    },
+    output::{Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind},
     servers::{Endpoint, EndpointError, NodeSpec},
     stats::Stats,
     time::{Instant, Limit},

@@ -1,54 +1,416 @@
-//! [`Cluster`]: the pure core.
+//! [`Cluster`]: what the parts have in common, and the calls from outside.
+//!
+//! - `facts`: what each fact leads to
+//! - `deadlines`: what each timer leads to; when to call again
+//! - `outputs`: the output stream
+//! - `shutdown`: the end (SEMANTICS 9)
+//! - `getters`: what can be read
+//! - `audit`: the invariants, by brute force
 
-use core::{net::SocketAddr, time::Duration};
+mod audit;
+mod deadlines;
+mod facts;
+mod getters;
+mod outputs;
+mod shutdown;
 
-use crate::*;
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::{cmp::Reverse, net::SocketAddr, time::Duration};
 
-/// SKELETON: signatures only.
+use outputs::Outputs;
+
+use crate::{
+    AttemptId, Config, ConnectionId, Deadline, Input, Instant, NodeId, NodeSpec, Output, RequestId,
+    RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
+    collections::{DeadlineLinks, DeadlineQueues, Heap, IndexedHeap, Links, List, Positions, Slab},
+    node::{Attempt, Connection, DialKey, Ending, Node},
+    request::{Flight, Request},
+    rng::{Purpose, Rng},
+    select::ReadySet,
+    servers::{Departed, Index},
+    timers::{TimerSlot, Timers},
+};
+
+/// The connection brain of one client: nodes, connections, deadlines, backoff, selection and
+/// requests, by ids only. It never does I/O, reads no clock and draws no randomness but from its
+/// seed: the same configuration, seed and inputs give the same outputs, always and everywhere.
+///
+/// There are five kinds of calls. Any of them is legal at any time.
+///
+/// - commands: [`set_nodes`](Self::set_nodes), [`submit`](Self::submit),
+///   [`cancel`](Self::cancel), [`shutdown`](Self::shutdown)
+/// - facts: [`handle_input`](Self::handle_input), [`resolved`](Self::resolved)
+/// - time: [`handle_timeout`](Self::handle_timeout)
+/// - outputs: [`poll_output`](Self::poll_output), [`poll_timeout`](Self::poll_timeout), and
+///   [`drive`](Self::drive), which does a whole round
+/// - getters: [`node`](Self::node), [`stats`](Self::stats) and others, which change nothing
+///
+/// Whoever drives it gives every call the time, and after each command or fact drains the outputs
+/// and reads the deadline anew:
+///
+/// ```
+/// use redial::{Action, Cluster, Config, Input, Instant, Limits, NodeSpec, Output, RequestOptions};
+///
+/// let mut cluster = Cluster::new(Config::default(), 7, Instant::ORIGIN);
+/// let mut now = Instant::ORIGIN;
+/// cluster.set_nodes(now, &["10.0.0.1:9092".parse()?])?;
+/// let request = cluster.submit(now, RequestOptions::new())?;
+///
+/// // A transport that always works, at once.
+/// let mut answered = None;
+/// while answered.is_none() {
+///     let mut facts = Vec::new();
+///     let deadline = cluster.drive(now, |_, output| match output {
+///         Output::Action(Action::Connect { connection, .. }) => {
+///             facts.push(Input::Connected { connection });
+///         }
+///         Output::Action(Action::Handshake { connection }) => {
+///             facts.push(Input::HandshakeDone { connection, limits: Limits::NONE });
+///         }
+///         Output::Action(Action::Write { connection, serial, .. }) => {
+///             facts.push(Input::WriteStarted { connection, serial });
+///             facts.push(Input::WriteDone { connection, serial });
+///             facts.push(Input::Reply {
+///                 connection,
+///                 to: redial::ReplyTo::Serial(serial),
+///                 verdict: redial::Verdict::DONE,
+///             });
+///         }
+///         Output::Completion(completion) => answered = Some(completion.request),
+///         _ => {}
+///     });
+///     // With nothing to report, the next thing to happen is the deadline.
+///     if facts.is_empty()
+///         && let Some(deadline) = deadline
+///     {
+///         now = deadline.at;
+///     }
+///     for fact in facts {
+///         cluster.handle_input(now, fact);
+///     }
+/// }
+/// assert_eq!(answered, Some(request));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct Cluster;
+pub struct Cluster {
+    pub(crate) config: Config,
+    pub(crate) seed: u64,
+    pub(crate) now: Instant,
+    pub(crate) run: Run,
+    pub(crate) timers: Timers,
+    pub(crate) outputs: Outputs,
+    pub(crate) stats: Stats,
+    /// Numbers what must be told apart by order: submits and failures.
+    pub(crate) sequence: u64,
 
-#[allow(unused_variables, clippy::todo, missing_docs, clippy::must_use_candidate)]
+    // Nodes: what SEMANTICS 2, 3 and 5 need to know of them without looking at all of them.
+    pub(crate) nodes: Slab<Node>,
+    pub(crate) attempts: Slab<Attempt>,
+    pub(crate) connections: Slab<Connection>,
+    pub(crate) connection_links: Links,
+    /// Nodes that can take a request now.
+    pub(crate) ready: ReadySet,
+    /// Nodes that could be dialled now, in the order of 5.1.
+    pub(crate) dialable: IndexedHeap<DialKey>,
+    /// Nodes before their next-attempt time, by that time.
+    pub(crate) resting: IndexedHeap<(Instant, DialKey)>,
+    /// Throttled nodes, by the end of the throttle.
+    pub(crate) throttled: IndexedHeap<Instant>,
+    /// Attempts that could serve a request for any node, the newest first.
+    pub(crate) setups: IndexedHeap<Reverse<(Instant, u64)>>,
+    /// All nodes, by the number of their last failure, 0 for none.
+    pub(crate) failed_last: IndexedHeap<(u64, u32)>,
+    pub(crate) last_failure: Option<(NodeId, Ending)>,
+    pub(crate) ready_nodes: u32,
+    pub(crate) setup_nodes: u32,
+    /// Attempts under way that were begun for requests that name no node.
+    pub(crate) any_attempts: u32,
+    /// Nodes whose last ended attempt was a rejection of our credentials.
+    pub(crate) rejected_nodes: u32,
+    /// Of these, the ones before their next-attempt time.
+    pub(crate) rejected_resting: u32,
+    pub(crate) by_key: Index,
+    pub(crate) by_endpoint: Index,
+    pub(crate) by_peer: Index,
+    pub(crate) departed: Departed,
+    /// Nodes that left since the last drain, whose names can still be read.
+    pub(crate) leavers: BTreeMap<NodeId, NodeSpec>,
+    pub(crate) update: u64,
+
+    // Requests (SEMANTICS 4).
+    pub(crate) requests: Slab<Request>,
+    pub(crate) flights: Slab<Flight>,
+    pub(crate) any_queue: Heap<u64>,
+    pub(crate) queue_positions: Positions,
+    /// Waiting requests for any node that fail fast.
+    pub(crate) fail_fast: Heap<u64>,
+    pub(crate) fail_fast_positions: Positions,
+    /// Requests for any node in retry backoff.
+    pub(crate) delayed: List,
+    pub(crate) delayed_links: Links,
+    pub(crate) request_deadlines: DeadlineQueues,
+    pub(crate) request_links: DeadlineLinks,
+    pub(crate) queue_ages: DeadlineQueues,
+    pub(crate) age_links: DeadlineLinks,
+    pub(crate) flight_links: Links,
+    pub(crate) attempt_links: DeadlineLinks,
+    pub(crate) give_up_links: DeadlineLinks,
+    pub(crate) waiting: u32,
+    pub(crate) waiting_bytes: u64,
+    pub(crate) in_flight: u32,
+    pub(crate) tombstones: u32,
+
+    // Random streams, one a purpose.
+    pub(crate) selection_rng: Rng,
+    pub(crate) dial_order_rng: Rng,
+    pub(crate) retry_rng: Rng,
+
+    // What this call has left to do; empty between calls.
+    pub(crate) to_serve: Vec<u32>,
+    pub(crate) to_dial: Vec<u32>,
+    pub(crate) set_aside: Vec<u32>,
+    /// Failures in setup, each of which lets the next node be dialled at once (3.7).
+    pub(crate) setup_failures_now: u32,
+    /// A request was handed to an unhealthy connection (5.1).
+    pub(crate) unhealthy_used: bool,
+    pub(crate) dial_timer: TimerSlot,
+    pub(crate) shutdown_timer: TimerSlot,
+}
+
+/// Whether the cluster is still at work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Run {
+    Running,
+    /// After `shutdown`, until this time at the latest.
+    Draining(Instant),
+    Terminated,
+}
+
 impl Cluster {
-    pub fn new(config: Config, seed: u64, now: Instant) -> Self { todo!() }
+    /// A cluster without nodes. All its randomness comes from `seed`; `now` is the time from which
+    /// it counts.
+    #[must_use]
+    pub fn new(config: Config, seed: u64, now: Instant) -> Self {
+        Self {
+            outputs: Outputs::new(&config),
+            ready: ReadySet::new(config.selection),
+            config,
+            seed,
+            now,
+            run: Run::Running,
+            timers: Timers::new(),
+            stats: Stats::default(),
+            sequence: 0,
+            nodes: Slab::new(),
+            attempts: Slab::new(),
+            connections: Slab::new(),
+            connection_links: Links::default(),
+            dialable: IndexedHeap::new(),
+            resting: IndexedHeap::new(),
+            throttled: IndexedHeap::new(),
+            setups: IndexedHeap::new(),
+            failed_last: IndexedHeap::new(),
+            last_failure: None,
+            ready_nodes: 0,
+            setup_nodes: 0,
+            any_attempts: 0,
+            rejected_nodes: 0,
+            rejected_resting: 0,
+            by_key: Index::default(),
+            by_endpoint: Index::default(),
+            by_peer: Index::default(),
+            departed: Departed::default(),
+            leavers: BTreeMap::new(),
+            update: 0,
+            requests: Slab::new(),
+            flights: Slab::new(),
+            any_queue: Heap::new(),
+            queue_positions: Positions::default(),
+            fail_fast: Heap::new(),
+            fail_fast_positions: Positions::default(),
+            delayed: List::EMPTY,
+            delayed_links: Links::default(),
+            request_deadlines: DeadlineQueues::default(),
+            request_links: DeadlineLinks::default(),
+            queue_ages: DeadlineQueues::default(),
+            age_links: DeadlineLinks::default(),
+            flight_links: Links::default(),
+            attempt_links: DeadlineLinks::default(),
+            give_up_links: DeadlineLinks::default(),
+            waiting: 0,
+            waiting_bytes: 0,
+            in_flight: 0,
+            tombstones: 0,
+            selection_rng: Rng::new(seed, Purpose::Selection, 0),
+            dial_order_rng: Rng::new(seed, Purpose::DialOrder, 0),
+            retry_rng: Rng::new(seed, Purpose::Retry, 0),
+            to_serve: Vec::new(),
+            to_dial: Vec::new(),
+            set_aside: Vec::new(),
+            setup_failures_now: 0,
+            unhealthy_used: false,
+            dial_timer: TimerSlot::UNARMED,
+            shutdown_timer: TimerSlot::UNARMED,
+        }
+    }
 
-    // Commands.
-    pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> { todo!() }
-    pub fn submit(&mut self, now: Instant, options: RequestOptions) -> Result<RequestId, SubmitError> { todo!() }
-    /// false if it was already complete (or is not known)
-    pub fn cancel(&mut self, now: Instant, request: RequestId) -> bool { todo!() }
-    pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> { todo!() }
+    /// Replaces the server list (SEMANTICS 7.6). Nodes are the same by key if both have one, else by
+    /// endpoint, or if an established connection leads to the address that the entry gives; equal
+    /// entries are one. Nodes that stay keep everything; the connections of those that leave drain.
+    ///
+    /// # Errors
+    ///
+    /// [`SetNodesError`]; the old list stays.
+    pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        self.call(now, |cluster| cluster.update_nodes(list))
+    }
 
-    // Facts.
-    pub fn handle_input(&mut self, now: Instant, input: Input) { todo!() }
-    pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) { todo!() }
+    /// Accepts a request, which then completes exactly once, whatever happens.
+    ///
+    /// # Errors
+    ///
+    /// [`SubmitError`] if it is refused; then nothing is kept of it.
+    pub fn submit(
+        &mut self,
+        now: Instant,
+        options: RequestOptions,
+    ) -> Result<RequestId, SubmitError> {
+        self.call(now, |cluster| cluster.accept(&options))
+    }
 
-    // Time.
-    pub fn handle_timeout(&mut self, now: Instant) { todo!() }
+    /// Completes a request as cancelled, at once (SEMANTICS 4.9). What was not handed over never
+    /// will be; what was keeps its slot until its reply or its attempt deadline. False if the
+    /// request is complete already.
+    pub fn cancel(&mut self, now: Instant, request: RequestId) -> bool {
+        self.call(now, |cluster| cluster.cancel_request(request))
+    }
 
-    // Outputs.
-    pub fn poll_output(&mut self) -> Option<Output> { todo!() }
-    pub fn poll_timeout(&self) -> Option<Deadline> { todo!() }
-    pub fn drive(&mut self, now: Instant, on_output: impl FnMut(&mut Self, Output)) -> Option<Deadline> { todo!() }
+    /// Ends the cluster (SEMANTICS 9): what waits fails as Closed, what was handed over may finish
+    /// for `drain`. [`Output::Terminated`] is the last output. A second call can only shorten the
+    /// drain.
+    ///
+    /// # Errors
+    ///
+    /// [`ShutdownError::DrainTooLong`] if the drain would reach [`Instant::MAX`]; nothing happens.
+    pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> {
+        self.call(now, |cluster| cluster.begin_shutdown(drain))
+    }
 
-    // Getters.
-    /// The last `now`.
-    pub fn now(&self) -> Instant { todo!() }
-    pub fn config(&self) -> &Config { todo!() }
-    pub fn node(&self, node: NodeId) -> Option<NodeView<'_>> { todo!() }
-    pub fn nodes(&self) -> impl Iterator<Item = NodeView<'_>> { [].into_iter() }
-    /// By id, also of a node that left since the last drain.
-    pub fn spec(&self, node: NodeId) -> Option<&NodeSpec> { todo!() }
-    pub fn find(&self, endpoint: &Endpoint) -> Option<NodeId> { todo!() }
-    pub fn find_key(&self, key: &str) -> Option<NodeId> { todo!() }
-    pub fn connection(&self, connection: ConnectionId) -> Option<ConnectionView> { todo!() }
-    pub fn is_open(&self, request: RequestId) -> bool { todo!() }
-    /// Whether this emitted Write may still be started at `now`: it is open, not withdrawn, and its
-    /// request is within its deadline. The byte layer asks before it gives WriteStarted.
-    pub fn may_write(&self, now: Instant, connection: ConnectionId, serial: u32) -> bool { todo!() }
-    pub fn stats(&self) -> Stats { todo!() }
-    pub fn is_terminated(&self) -> bool { todo!() }
-    /// Checks the internal invariants of DESIGN 4 by brute force; Err says what is wrong. Slow.
-    #[doc(hidden)]
-    pub fn audit(&self) -> Result<(), alloc::string::String> { todo!() }
+    /// Takes a fact about the world. Never fires a deadline: a reply that is handed in before its
+    /// timeout is handled wins, even if it is late.
+    pub fn handle_input(&mut self, now: Instant, input: Input) {
+        self.call(now, |cluster| cluster.take_fact(input));
+    }
+
+    /// The answer to a Resolve action. No address is a failure; duplicates are dropped, and at most
+    /// 64 addresses are used.
+    pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) {
+        self.call(now, |cluster| cluster.take_addresses(attempt, addresses));
+    }
+
+    /// Handles every deadline that is due at `now`. Too early a call does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.call(now, Self::fire_deadlines);
+    }
+
+    /// The next output, in order. Drain until `None` after each call.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        let output = self.outputs.pop();
+        if output.is_none() {
+            self.leavers.clear();
+        }
+        output
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), and why: exact, O(1), and now while
+    /// outputs wait. `None`: not before something else happens.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Deadline> {
+        self.next_deadline()
+    }
+
+    /// One round: handles what is due at `now`, hands each output to `on_output`, and returns when
+    /// to come back. `on_output` may call the cluster; what that puts out is drained too.
+    pub fn drive(
+        &mut self,
+        now: Instant,
+        mut on_output: impl FnMut(&mut Self, Output),
+    ) -> Option<Deadline> {
+        self.handle_timeout(now);
+        while let Some(output) = self.poll_output() {
+            on_output(self, output);
+        }
+        self.poll_timeout()
+    }
+
+    /// What every call from outside does around its own work: time moves on, and what has become
+    /// possible is done.
+    fn call<T>(&mut self, now: Instant, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.advance(now);
+        let result = work(self);
+        match self.run {
+            Run::Running => {
+                self.hand_over();
+                self.dial_who_is_wanted();
+            }
+            Run::Draining(_) => self.terminate_if_done(),
+            Run::Terminated => {}
+        }
+        result
+    }
+
+    /// Time never goes back (SEMANTICS 1.2). Nodes whose rest or throttle is over become eligible
+    /// here, in any call (1.1).
+    fn advance(&mut self, now: Instant) {
+        if now < self.now {
+            self.stats.backward_clocks += 1;
+        } else {
+            self.now = now;
+        }
+        while let Some(((at, _), node)) = self.resting.peek()
+            && at <= self.now
+        {
+            self.update_idle(node);
+        }
+        while let Some((until, node)) = self.throttled.peek()
+            && until <= self.now
+        {
+            self.end_throttle(node);
+        }
+    }
+
+    /// The next number of the common sequence.
+    pub(crate) fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    pub(crate) fn node_id(&self, index: u32) -> NodeId {
+        NodeId {
+            index,
+            generation: self.nodes.generation(index),
+        }
+    }
+
+    pub(crate) fn connection_id(&self, index: u32) -> ConnectionId {
+        ConnectionId {
+            index,
+            generation: self.connections.generation(index),
+        }
+    }
+
+    pub(crate) fn attempt_id(&self, index: u32) -> AttemptId {
+        AttemptId {
+            index,
+            generation: self.attempts.generation(index),
+        }
+    }
+
+    pub(crate) fn request_id(&self, index: u32) -> RequestId {
+        RequestId {
+            index,
+            generation: self.requests.generation(index),
+        }
+    }
 }

@@ -188,7 +188,9 @@ impl ConfigBuilder {
         positive("queue_max_age", c.queue_max_age)?;
         positive("write_timeout", c.write_timeout)?;
         if let BackoffReset::StableFor(Duration::ZERO) = c.backoff_reset {
-            return Err(ConfigError::Zero { setting: "backoff_reset" });
+            return Err(ConfigError::Zero {
+                setting: "backoff_reset",
+            });
         }
         if let Limit::After(delay) = c.address_attempt_delay
             && !(Duration::from_millis(100)..=Duration::from_secs(2)).contains(&delay)
@@ -197,7 +199,10 @@ impl ConfigBuilder {
         }
         at_least_one("max_in_flight", c.max_in_flight)?;
         if c.max_in_flight > 65_536 {
-            return Err(ConfigError::TooLarge { setting: "max_in_flight", max: 65_536 });
+            return Err(ConfigError::TooLarge {
+                setting: "max_in_flight",
+                max: 65_536,
+            });
         }
         at_least_one("max_nodes", c.max_nodes)?;
         at_least_one("max_attempts", c.max_attempts.unwrap_or(1))?;

@@ -85,7 +85,7 @@ settings! {
     /// next is dialled beside it. Default: 250 ms; 100 ms to 2 s, or never: one address an attempt.
     address_attempt_delay: Limit = Limit::After(millis(250));
 
-    /// How long a look-up's answer is used. Default: 30 s. Zero: every attempt looks up anew.
+    /// How old a look-up's answer may be when it is used. Default: 30 s.
     dns_max_age: Duration = millis(30_000);
 
     /// While a request for any node waits and everything in setup is older than this, one more node

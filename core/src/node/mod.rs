@@ -1,2 +1,187 @@
+//! Nodes, their attempts and their connections (SEMANTICS 2 and 3).
+//!
+//! - `state`: the states, and the table of transitions
+//! - `addresses`: which address comes next (2.4, 2.5)
+//! - `attempt`: from the dial to Ready or a failure (2.1, 3.1)
+//! - `lifecycle`: Ready, lost, detached, closed; failures and backoff (2.1, 3.2, 3.3)
+//! - `dial`: who is wanted, and who is dialled (2.2, 3.5, 3.7, 5.1)
+//! - `connection`: what is kept of one transport
+
+mod addresses;
+mod attempt;
+mod connection;
+mod dial;
+mod lifecycle;
 mod state;
+
+pub(crate) use addresses::Addresses;
+pub(crate) use attempt::Attempt;
+pub(crate) use connection::{Connection, Phase};
+pub(crate) use dial::DialKey;
 pub use state::NodeState;
+
+use crate::{
+    Cause, Config, Instant, LastFailure, NodeSpec,
+    collections::{Heap, List, NONE},
+    rng::{Purpose, Rng, stream_of},
+    timers::TimerSlot,
+};
+
+/// One server of the list.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) spec: NodeSpec,
+    pub(crate) state: NodeState,
+    /// The attempt under way, or `NONE`.
+    pub(crate) attempt: u32,
+    /// The connection that is in Handshaking or Ready, or `NONE`.
+    pub(crate) connection: u32,
+    /// Connections that were detached and drain, the older first.
+    pub(crate) detached: [u32; 2],
+
+    pub(crate) failures: u32,
+    /// Consecutive failures in setup: how far the setup timeout has grown.
+    pub(crate) setup_failures: u32,
+    /// The last wait drawn, for `Jitter::Decorrelated`.
+    pub(crate) last_backoff: u64,
+    pub(crate) next_attempt: Option<Instant>,
+    pub(crate) last_attempt: Option<Instant>,
+    pub(crate) last_failure: Option<LastFailure>,
+    /// The last attempt that ended was a rejection of our credentials.
+    pub(crate) last_ended_rejected: bool,
+    pub(crate) throttled_until: Instant,
+
+    pub(crate) addresses: Addresses,
+    /// Names this node's random streams, so that its failures shift nobody else's times.
+    stream: u64,
+    backoff_draws: u64,
+    setup_draws: u64,
+    /// Breaks ties between nodes of the same age, so that clients with one list spread.
+    pub(crate) tie: u64,
+
+    /// Requests that wait for this node and no other, by age.
+    pub(crate) queue: Heap<u64>,
+    /// Of the waiting ones bound to it, those that fail fast.
+    pub(crate) fail_fast: Heap<u64>,
+    /// Requests bound to it in retry backoff.
+    pub(crate) delayed: List,
+    pub(crate) delayed_len: u32,
+    /// Requests in `queue` that stay only while the node is Ready.
+    pub(crate) staying: u32,
+
+    pub(crate) next_attempt_timer: TimerSlot,
+    pub(crate) throttle_timer: TimerSlot,
+    /// It is in the list of nodes to be served.
+    pub(crate) to_serve: bool,
+    /// It is in the list of nodes to be dialled.
+    pub(crate) to_dial: bool,
+    /// It is counted among the nodes that rest after a rejection.
+    pub(crate) rejected_resting: bool,
+    /// The last update that named it, and the entry that did.
+    pub(crate) seen_in: u64,
+    pub(crate) seen_as: u32,
+}
+
+impl Node {
+    pub(crate) fn new(spec: NodeSpec, tie: u64) -> Self {
+        Self {
+            stream: stream_name(&spec),
+            spec,
+            state: NodeState::Disconnected,
+            attempt: NONE,
+            connection: NONE,
+            detached: [NONE; 2],
+            failures: 0,
+            setup_failures: 0,
+            last_backoff: 0,
+            next_attempt: None,
+            last_attempt: None,
+            last_failure: None,
+            last_ended_rejected: false,
+            throttled_until: Instant::ORIGIN,
+            addresses: Addresses::default(),
+            backoff_draws: 0,
+            setup_draws: 0,
+            tie,
+            queue: Heap::new(),
+            fail_fast: Heap::new(),
+            delayed: List::EMPTY,
+            delayed_len: 0,
+            staying: 0,
+            next_attempt_timer: TimerSlot::UNARMED,
+            throttle_timer: TimerSlot::UNARMED,
+            to_serve: false,
+            to_dial: false,
+            rejected_resting: false,
+            seen_in: 0,
+            seen_as: 0,
+        }
+    }
+
+    /// The wait after the failure just counted (SEMANTICS 3.2).
+    fn draw_backoff(&mut self, config: &Config, seed: u64) -> core::time::Duration {
+        let mut rng = Rng::new(seed, Purpose::Reconnect, self.stream).skip(self.backoff_draws);
+        self.backoff_draws += 1;
+        config.jitter.draw(
+            &config.reconnect_backoff,
+            self.failures.saturating_sub(1),
+            &mut self.last_backoff,
+            &mut rng,
+        )
+    }
+
+    /// The setup timeout of the attempt that begins (SEMANTICS 3.1).
+    fn draw_setup_timeout(&mut self, config: &Config, seed: u64) -> core::time::Duration {
+        let mut rng = Rng::new(seed, Purpose::Setup, self.stream).skip(self.setup_draws);
+        self.setup_draws += 1;
+        let jitter = match config.jitter {
+            crate::Jitter::None => crate::Jitter::None,
+            _ => crate::Jitter::Clipped(200),
+        };
+        let timeout = &config.connection_setup_timeout;
+        jitter.draw(timeout, self.setup_failures, &mut 0, &mut rng)
+    }
+
+    /// The connection proved useful: the failures are forgotten (SEMANTICS 3.3), but not a
+    /// next-attempt time that is already set.
+    pub(crate) fn reset_backoff(&mut self) {
+        self.failures = 0;
+        self.last_backoff = 0;
+        self.addresses.forget_tried();
+    }
+
+    /// Everything that belongs to the endpoint rather than to the key.
+    pub(crate) fn start_fresh(&mut self) {
+        self.reset_backoff();
+        self.next_attempt = None;
+        self.setup_failures = 0;
+        self.last_attempt = None;
+        self.last_failure = None;
+        self.last_ended_rejected = false;
+        self.throttled_until = Instant::ORIGIN;
+        self.addresses = Addresses::default();
+        self.stream = stream_name(&self.spec);
+    }
+
+    pub(crate) fn queued(&self) -> u32 {
+        self.queue.len() as u32 + self.delayed_len
+    }
+}
+
+/// From key or endpoint, so that the same node draws the same numbers whatever the list's order.
+fn stream_name(spec: &NodeSpec) -> u64 {
+    match &spec.key {
+        Some(key) => stream_of(key.bytes()),
+        None => {
+            let text = alloc::format!("{}", spec.endpoint);
+            stream_of(text.bytes())
+        }
+    }
+}
+
+/// The failure with which an attempt or a connection ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ending {
+    pub(crate) stage: crate::Stage,
+    pub(crate) cause: Cause,
+}

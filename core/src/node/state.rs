@@ -48,3 +48,92 @@ impl fmt::Display for NodeState {
         fmt::Debug::fmt(self, f)
     }
 }
+
+/// One transition of SEMANTICS 2.1: from, what happens, to.
+pub(crate) type Transition = (NodeState, &'static str, NodeState);
+
+/// Every transition that a node makes while it is in the list. A removed node has no state.
+pub(crate) const TRANSITIONS: &[Transition] = {
+    use NodeState::*;
+    &[
+        (Disconnected, "dialled, name to be resolved", Resolving),
+        (Disconnected, "dialled, address known", Connecting),
+        (
+            AuthenticationFailed,
+            "dialled, name to be resolved",
+            Resolving,
+        ),
+        (AuthenticationFailed, "dialled, address known", Connecting),
+        (Resolving, "addresses", Connecting),
+        (
+            Resolving,
+            "failure, no address, setup deadline, abort",
+            Disconnected,
+        ),
+        (Connecting, "transport up, handshake", Handshaking),
+        (Connecting, "transport up, no handshake", Ready),
+        (
+            Connecting,
+            "no address left, setup deadline, abort",
+            Disconnected,
+        ),
+        (Handshaking, "done", Ready),
+        (Handshaking, "credentials rejected", AuthenticationFailed),
+        (Handshaking, "failure, setup deadline, abort", Disconnected),
+        (Ready, "failure, or detached to drain", Disconnected),
+        (AuthenticationFailed, "new endpoint", Disconnected),
+    ]
+};
+
+/// Whether the table has this transition.
+pub(crate) fn is_legal(from: NodeState, to: NodeState) -> bool {
+    let mut transitions = TRANSITIONS.iter();
+    transitions.any(|&(a, _, b)| (a, b) == (from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, string::String};
+
+    use super::*;
+
+    /// The table and a diagram of it, as they are checked in beside this file.
+    fn drawing() -> String {
+        let mut text =
+            String::from("# The states of a node\n\nMade from the table in `state.rs`.\n");
+        text += "\n| from | what happens | to |\n|---|---|---|\n";
+        for (from, what, to) in TRANSITIONS {
+            text += &format!("| {from} | {what} | {to} |\n");
+        }
+        text += "\n```mermaid\nstateDiagram-v2\n    [*] --> Disconnected\n";
+        for (from, what, to) in TRANSITIONS {
+            text += &format!("    {from} --> {to}: {what}\n");
+        }
+        text + "```\n"
+    }
+
+    #[test]
+    fn the_table_and_its_diagram_are_those_checked_in() {
+        assert_eq!(
+            include_str!("states.md"),
+            drawing(),
+            "if meant, put the right side there"
+        );
+    }
+
+    #[test]
+    fn every_state_can_be_reached_and_left() {
+        for state in NodeState::ALL {
+            assert!(
+                TRANSITIONS
+                    .iter()
+                    .any(|(from, _, to)| *from == state && *to != state)
+            );
+            assert!(
+                TRANSITIONS
+                    .iter()
+                    .any(|(from, _, to)| *to == state && *from != state)
+            );
+        }
+    }
+}

@@ -1,2 +1,15 @@
+//! The server list: what a node is called, and how a new list replaces the old one (SEMANTICS 7).
+//!
+//! - `endpoint`: endpoints, and the entries of a list
+//! - `index`: finding a node by its names
+//! - `departed`: what is remembered of endpoints that left (3.5)
+//! - `update`: a new list (7.6)
+
+mod departed;
 mod endpoint;
+mod index;
+mod update;
+
+pub(crate) use departed::Departed;
 pub use endpoint::{Endpoint, EndpointError, NodeSpec};
+pub(crate) use index::{Index, hash_endpoint, hash_key, hash_peer};

@@ -1,0 +1,74 @@
+//! What each timer leads to, and when to call again.
+
+use crate::{Cluster, Deadline, DeadlineReason, timers::Timer};
+
+impl Cluster {
+    /// Fires what is due. Each timer that fires is disarmed or armed for later, so this ends.
+    pub(super) fn fire_deadlines(&mut self) {
+        while let Some((at, timer)) = self.timers.peek()
+            && at <= self.now
+        {
+            match timer {
+                Timer::Setup { attempt } => self.setup_timed_out(attempt),
+                Timer::NextAddress { attempt } => self.dial_next_address(attempt),
+                // Whoever may be dialled now is known since the call began; it remains to dial.
+                Timer::NextAttempt { node } => {
+                    self.timers.clear(&mut self.nodes[node].next_attempt_timer);
+                }
+                Timer::Dial => self.timers.clear(&mut self.dial_timer),
+                Timer::ThrottleEnd { node } => self.end_throttle(node),
+                Timer::Request { class } => self.requests_timed_out(class),
+                Timer::QueueAge => self.requests_expired(),
+                Timer::Attempt { connection, class } => self.attempts_timed_out(connection, class),
+                Timer::GiveUp { connection, class } => self.requests_given_up(connection, class),
+                Timer::Retry { request } => self.retry_is_due(request),
+                Timer::WriteStall { connection } => self.write_stalled(connection),
+                Timer::Drain { connection } => self.drain_timed_out(connection),
+                Timer::Shutdown => self.shutdown_timed_out(),
+            }
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Deadline> {
+        if !self.outputs.is_empty() {
+            return Some(Deadline {
+                at: self.now,
+                reason: DeadlineReason::Outputs,
+            });
+        }
+        let (at, timer) = self.timers.peek()?;
+        Some(Deadline {
+            at,
+            reason: self.reason(timer),
+        })
+    }
+
+    fn reason(&self, timer: Timer) -> DeadlineReason {
+        match timer {
+            Timer::Setup { attempt } => {
+                let node = self.attempts[attempt].node;
+                match self.attempts[attempt].handshake_deadline {
+                    true => DeadlineReason::Handshake(self.node_id(node)),
+                    false => DeadlineReason::Setup(self.node_id(node)),
+                }
+            }
+            Timer::NextAddress { attempt } => {
+                DeadlineReason::NextAddress(self.node_id(self.attempts[attempt].node))
+            }
+            Timer::NextAttempt { node } => DeadlineReason::NextAttempt(self.node_id(node)),
+            Timer::Dial => DeadlineReason::AnyRequest,
+            Timer::ThrottleEnd { node } => DeadlineReason::ThrottleEnd(self.node_id(node)),
+            Timer::Request { .. } => DeadlineReason::Request,
+            Timer::QueueAge => DeadlineReason::QueueAge,
+            Timer::Attempt { connection, .. } | Timer::GiveUp { connection, .. } => {
+                DeadlineReason::Attempt(self.connection_id(connection))
+            }
+            Timer::Retry { request } => DeadlineReason::Retry(self.request_id(request)),
+            Timer::WriteStall { connection } => {
+                DeadlineReason::WriteStall(self.connection_id(connection))
+            }
+            Timer::Drain { connection } => DeadlineReason::Drain(self.connection_id(connection)),
+            Timer::Shutdown => DeadlineReason::Shutdown,
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! What is on a connection: hand-over, acceptance, replies, throttles (SEMANTICS 4.3, 4.4, 4.6).
+
+use core::time::Duration;
+
+use super::{Place, Request};
+use crate::{
+    Action, Cause, Cluster, Event, Instant, Next, NodeId, ReplyTo, Stage, Success, SuccessKind,
+    Verdict,
+    collections::NONE,
+    node::{Ending, Phase},
+    timers::Timer,
+};
+
+/// One slot of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    /// The request, or `NONE` once that is complete or elsewhere.
+    pub(crate) request: u32,
+    pub(crate) connection: u32,
+    pub(crate) serial: u32,
+    pub(crate) state: FlightState,
+    pub(crate) expects_reply: bool,
+    /// The transport has accepted the whole frame.
+    pub(crate) accepted: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FlightState {
+    /// The Write is emitted; no byte has left.
+    Emitted,
+    /// Handed over, and its request is open.
+    Open,
+    /// Handed over, and given up; keeps its place until its reply or its attempt deadline.
+    Tombstone,
+    /// Over but for the rest of its frame.
+    Trailing,
+}
+
+impl Cluster {
+    /// Hands a request to a node that can take it.
+    pub(crate) fn emit(&mut self, r: u32, n: u32) {
+        let c = self.nodes[n].connection;
+        let connection = &mut self.connections[c];
+        while connection.serials.get(connection.next_serial).is_some() {
+            connection.next_serial = connection.next_serial.wrapping_add(1);
+        }
+        let serial = connection.next_serial;
+        connection.next_serial = serial.wrapping_add(1);
+        connection.issued += 1;
+        connection.in_flight += 1;
+        connection.open += 1;
+        connection.unaccepted += 1;
+        let starts_to_wait = connection.unaccepted == 1 && !connection.blocked;
+        let request = &mut self.requests[r];
+        let (f, _) = self.flights.insert(Flight {
+            request: r,
+            connection: c,
+            serial,
+            state: FlightState::Emitted,
+            expects_reply: request.expects_reply,
+            accepted: false,
+        });
+        request.place = Place::Flight(f);
+        request.last_node = Some(connection.node);
+        connection.serials.insert(serial, f);
+        connection.flights.push(&mut self.flight_links, f);
+        self.in_flight += 1;
+        if starts_to_wait {
+            self.restart_stall_timer(c);
+        }
+        self.unhealthy_used |= self.connections[c].unhealthy;
+        self.update_standing(n);
+        self.outputs.action(Action::Write {
+            connection: self.connection_id(c),
+            request: self.request_id(r),
+            serial,
+        });
+    }
+
+    pub(crate) fn write_started(&mut self, c: u32, serial: u32) {
+        match self.connections[c].serials.get(serial) {
+            Some(f) if self.flights[f].state == FlightState::Emitted => self.handed_over(f),
+            _ => self.stats.stale_facts += 1,
+        }
+    }
+
+    /// The first byte leaves: the attempt begins (4.5).
+    fn handed_over(&mut self, f: u32) {
+        let flight = &mut self.flights[f];
+        flight.state = FlightState::Open;
+        let (r, c) = (flight.request, flight.connection);
+        let request = &mut self.requests[r];
+        request.attempts = request.attempts.saturating_add(1);
+        request.answered = false;
+        let own = request.own_timeout;
+        let connection = &mut self.connections[c];
+        connection.partial += 1;
+        // While the peer throttles us its replies wait, so the attempt's time does not run yet.
+        let from = self.now.max(connection.throttled_until);
+        let configured = self
+            .config
+            .request_timeout
+            .duration()
+            .unwrap_or(Duration::MAX);
+        let attempt = own.unwrap_or(configured).max(configured);
+        let timer = |class| Timer::Attempt {
+            connection: c,
+            class,
+        };
+        let (links, timers) = (&mut self.attempt_links, &mut self.timers);
+        connection
+            .attempts
+            .push(links, timers, (f, from, attempt), timer);
+        if let Some(own) = own.filter(|own| *own < configured) {
+            let timer = |class| Timer::GiveUp {
+                connection: c,
+                class,
+            };
+            let links = &mut self.give_up_links;
+            connection
+                .give_ups
+                .push(links, timers, (f, from, own), timer);
+        }
+    }
+
+    pub(crate) fn write_done(&mut self, c: u32, serial: u32) {
+        let flight = self.connections[c].serials.get(serial);
+        let Some(f) = flight.filter(|&f| !self.flights[f].accepted) else {
+            self.stats.stale_facts += 1;
+            return;
+        };
+        if self.flights[f].state == FlightState::Emitted {
+            self.handed_over(f);
+        }
+        let flight = &mut self.flights[f];
+        flight.accepted = true;
+        let (state, expects_reply) = (flight.state, flight.expects_reply);
+        let connection = &mut self.connections[c];
+        connection.partial -= 1;
+        connection.unaccepted -= 1;
+        match state {
+            FlightState::Open if !expects_reply => {
+                let r = self.flights[f].request;
+                self.free_flight(f);
+                self.complete_ok(r, SuccessKind::Sent);
+            }
+            FlightState::Tombstone if !expects_reply => self.free_flight(f),
+            FlightState::Trailing => self.free_flight(f),
+            _ => {}
+        }
+        self.write_progress(c);
+    }
+
+    pub(crate) fn write_rejected(&mut self, c: u32, serial: u32) {
+        match self.connections[c].serials.get(serial) {
+            Some(f) if self.flights[f].state == FlightState::Emitted => {
+                let r = self.flights[f].request;
+                self.free_flight(f);
+                self.complete_failed(r, crate::Reason::Rejected);
+                self.close_if_drained(c);
+            }
+            _ => self.stats.stale_facts += 1,
+        }
+    }
+
+    pub(crate) fn write_blocked(&mut self, c: u32) {
+        let connection = &mut self.connections[c];
+        if !connection.is_established() || connection.blocked {
+            return;
+        }
+        connection.blocked = true;
+        if connection.unaccepted == 0 {
+            self.restart_stall_timer(c);
+        }
+        self.update_connection_standing(c);
+    }
+
+    /// The transport accepted bytes: the stall's time starts anew, if there is more to write (8.3).
+    pub(crate) fn write_progress(&mut self, c: u32) {
+        let connection = &mut self.connections[c];
+        if !connection.is_established() {
+            return;
+        }
+        connection.blocked = false;
+        if connection.unaccepted > 0 {
+            self.restart_stall_timer(c);
+        } else {
+            let slot = &mut self.connections[c].stall_timer;
+            self.timers.clear(slot);
+        }
+        self.update_connection_standing(c);
+        self.close_if_drained(c);
+    }
+
+    fn restart_stall_timer(&mut self, c: u32) {
+        let at = self.now.after(self.config.write_timeout);
+        let slot = &mut self.connections[c].stall_timer;
+        self.timers
+            .set(slot, at, Timer::WriteStall { connection: c });
+    }
+
+    /// Takes a request's frame back before its first byte left; the request is picked again.
+    pub(crate) fn withdraw(&mut self, f: u32) {
+        let (r, serial) = (self.flights[f].request, self.flights[f].serial);
+        self.outputs.action(Action::Withdraw {
+            connection: self.connection_id(self.flights[f].connection),
+            request: self.request_id(r),
+            serial,
+        });
+        self.free_flight(f);
+        self.requeue(r);
+    }
+
+    /// A reply (4.4). Any reply shows that the node is useful and healthy.
+    pub(crate) fn reply(&mut self, c: u32, to: ReplyTo, verdict: Verdict) {
+        let connection = &self.connections[c];
+        let awaiting = match to {
+            ReplyTo::Serial(serial) if !connection.has_issued(serial) => return self.nonsense(c),
+            ReplyTo::Serial(serial) => connection.serials.get(serial),
+            ReplyTo::Oldest => {
+                let mut flights = connection.flights.iter(&self.flight_links);
+                let oldest = flights.find(|&f| self.awaits_reply(f));
+                if oldest.is_none() {
+                    drop(flights);
+                    return self.nonsense(c);
+                }
+                oldest
+            }
+        };
+        self.proved_useful(c);
+        let Some(f) = awaiting.filter(|&f| self.awaits_reply(f)) else {
+            self.stats.late_replies += 1;
+            return;
+        };
+        if self.flights[f].state == FlightState::Emitted {
+            self.handed_over(f);
+        }
+        let r = self.flights[f].request;
+        if self.flights[f].state == FlightState::Tombstone {
+            self.stats.late_replies += 1;
+            self.end_flight(f);
+        } else {
+            self.end_flight(f);
+            self.answered(r, self.connections[c].node, verdict);
+        }
+        self.close_if_drained(c);
+    }
+
+    fn awaits_reply(&self, f: u32) -> bool {
+        let flight = &self.flights[f];
+        flight.expects_reply && flight.state != FlightState::Trailing
+    }
+
+    /// What a reply means for its request.
+    fn answered(&mut self, r: u32, node: NodeId, verdict: Verdict) {
+        let request = &mut self.requests[r];
+        let (stay, avoid) = match verdict.next {
+            Next::Done => return self.complete_ok(r, SuccessKind::Reply),
+            Next::RetryElsewhere if request.target.is_some() => {
+                return self.complete_ok(r, SuccessKind::Reply);
+            }
+            Next::RetryHere => (Some(node), None),
+            Next::RetryElsewhere => (None, Some(node)),
+        };
+        request.answered = true;
+        request.stay = stay;
+        request.avoid = avoid;
+        let safe = request.idempotent || verdict.not_executed;
+        if !(safe && self.try_again(r, verdict.after)) {
+            self.complete_ok(r, SuccessKind::Reply);
+        }
+    }
+
+    fn proved_useful(&mut self, c: u32) {
+        let connection = &mut self.connections[c];
+        let id = connection.node;
+        connection.timeouts_in_a_row = 0;
+        let first = !core::mem::replace(&mut connection.replied, true);
+        let healed = core::mem::replace(&mut connection.unhealthy, false);
+        let is_ready = connection.phase == Phase::Ready;
+        let resets = match is_ready {
+            true => first && self.config.backoff_reset == crate::BackoffReset::OnFirstReply,
+            false => connection.reply_resets_node,
+        };
+        if resets && self.nodes.get(id.index, id.generation).is_some() {
+            self.nodes[id.index].reset_backoff();
+        }
+        if healed && is_ready {
+            self.outputs.event(Event::Healed { node: id });
+            self.update_standing(id.index);
+        }
+    }
+
+    /// The peer broke the protocol: its connection is closed.
+    fn nonsense(&mut self, c: u32) {
+        let cause = Cause::ProtocolError;
+        match self.connections[c].phase {
+            Phase::Connecting => self.stats.stale_facts += 1,
+            Phase::Handshaking => {
+                let a = self.connections[c].attempt;
+                let stage = Stage::Handshake;
+                self.attempt_failed(a, Ending { stage, cause });
+            }
+            Phase::Ready => self.lost(c, cause, false),
+            Phase::Draining(_) => self.end_connection(c, cause, false),
+        }
+    }
+
+    /// No new requests to the node until then; its attempt deadlines move along (4.6).
+    pub(crate) fn throttle(&mut self, c: u32, until: Instant) {
+        let connection = &mut self.connections[c];
+        let by = until - connection.throttled_until.max(self.now);
+        if !connection.is_established() || by.is_zero() {
+            return;
+        }
+        connection.throttled_until = until;
+        let ready = connection.phase == Phase::Ready;
+        let node = connection.node;
+        let timers = &mut self.timers;
+        connection.attempts.shift(&self.attempt_links, timers, by);
+        connection.give_ups.shift(&self.give_up_links, timers, by);
+        if !ready {
+            return;
+        }
+        let n = node.index;
+        self.nodes[n].throttled_until = until;
+        self.throttled.set(until, n);
+        let slot = &mut self.nodes[n].throttle_timer;
+        self.timers.set(slot, until, Timer::ThrottleEnd { node: n });
+        self.update_standing(n);
+        self.outputs.event(Event::Throttled { node, until });
+    }
+
+    pub(crate) fn end_throttle(&mut self, n: u32) {
+        self.throttled.remove(n);
+        let slot = &mut self.nodes[n].throttle_timer;
+        self.timers.clear(slot);
+        self.update_idle(n);
+        self.update_serving(n);
+        self.update_standing(n);
+        self.serve_later(n);
+    }
+
+    /// The flight's business is over; its slot is free once its frame is accepted.
+    pub(crate) fn end_flight(&mut self, f: u32) {
+        if self.flights[f].accepted {
+            return self.free_flight(f);
+        }
+        self.close_request_of(f);
+        self.flights[f].state = FlightState::Trailing;
+        self.remove_deadlines(f);
+    }
+
+    /// The request leaves its slot, which stays taken.
+    pub(crate) fn close_request_of(&mut self, f: u32) {
+        let flight = &mut self.flights[f];
+        if core::mem::replace(&mut flight.request, NONE) != NONE {
+            self.connections[flight.connection].open -= 1;
+            self.tombstones += 1;
+        }
+    }
+
+    /// The slot is free.
+    pub(crate) fn free_flight(&mut self, f: u32) {
+        self.remove_deadlines(f);
+        let flight = self.flights.remove(f).expect("the flight is live");
+        let connection = &mut self.connections[flight.connection];
+        connection.flights.remove(&mut self.flight_links, f);
+        connection.serials.remove(flight.serial);
+        connection.in_flight -= 1;
+        self.in_flight -= 1;
+        match flight.request {
+            NONE => self.tombstones -= 1,
+            _ => connection.open -= 1,
+        }
+        if !flight.accepted {
+            connection.unaccepted -= 1;
+            connection.partial -= u32::from(flight.state != FlightState::Emitted);
+            if connection.unaccepted == 0 && !connection.blocked {
+                self.timers.clear(&mut connection.stall_timer);
+            }
+        }
+        self.update_connection_standing(flight.connection);
+    }
+
+    fn remove_deadlines(&mut self, f: u32) {
+        let connection = &mut self.connections[self.flights[f].connection];
+        let timers = &mut self.timers;
+        connection
+            .attempts
+            .remove(&mut self.attempt_links, timers, f);
+        connection
+            .give_ups
+            .remove(&mut self.give_up_links, timers, f);
+    }
+
+    fn complete_ok(&mut self, r: u32, kind: SuccessKind) {
+        let id = self.request_id(r);
+        let request: Request = self.take_request(r);
+        self.stats.succeeded += 1;
+        self.outputs.completion(crate::Completion {
+            request: id,
+            result: Ok(Success {
+                kind,
+                node: request.last_node.expect("it was on a connection"),
+                attempts: request.attempts,
+                elapsed: self.now - request.submitted,
+            }),
+        });
+    }
+}

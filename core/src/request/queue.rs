@@ -1,0 +1,210 @@
+//! Who gets a free slot (SEMANTICS 4.2, 5.1).
+
+use super::Place;
+use crate::{Cluster, collections::NONE, node::Phase, select::Standing};
+
+impl Cluster {
+    /// Tells selection what it must know of a node after its connection changed.
+    pub(crate) fn update_standing(&mut self, n: u32) {
+        let c = self.nodes[n].connection;
+        let can_take = c != NONE && {
+            let connection = &self.connections[c];
+            connection.phase == Phase::Ready
+                && connection.in_flight < connection.limit
+                && !connection.blocked
+                && !self.throttled.contains(n)
+        };
+        let standing = can_take.then(|| Standing {
+            healthy: !self.connections[c].unhealthy,
+            load: self.connections[c].in_flight,
+        });
+        self.ready.set(n, standing);
+    }
+
+    /// The same by connection; a node that can take more is served before the call ends.
+    pub(crate) fn update_connection_standing(&mut self, c: u32) {
+        if self.connections[c].phase == Phase::Ready {
+            let n = self.connections[c].node.index;
+            self.update_standing(n);
+            self.serve_later(n);
+        }
+    }
+
+    pub(crate) fn serve_later(&mut self, n: u32) {
+        let node = &mut self.nodes[n];
+        if !node.queue.is_empty() && !core::mem::replace(&mut node.to_serve, true) {
+            self.to_serve.push(n);
+        }
+    }
+
+    /// Hands waiting requests to the nodes that can take them, the oldest submit first.
+    pub(crate) fn hand_over(&mut self) {
+        for i in 0..self.to_serve.len() {
+            let n = self.to_serve[i];
+            if let Some(node) = self.nodes.at_mut(n) {
+                node.to_serve = false;
+                self.serve(n);
+            }
+        }
+        self.to_serve.clear();
+        while !self.ready.is_empty()
+            && let Some((_, r)) = self.any_queue.peek()
+        {
+            self.place_any(r);
+        }
+        self.put_back();
+    }
+
+    /// Fills the node's slots from its own queue, older requests for any node first.
+    fn serve(&mut self, n: u32) {
+        while self.ready.standing(n).is_some()
+            && let Some((seq, r)) = self.nodes[n].queue.peek()
+        {
+            match self.any_queue.peek() {
+                Some((any_seq, any)) if any_seq < seq => self.place_any(any),
+                _ => self.place_bound(r, n),
+            }
+        }
+    }
+
+    /// The head of the queue for any node goes where the policy says.
+    fn place_any(&mut self, r: u32) {
+        if self.is_overdue(r) {
+            return self.set_overdue(r);
+        }
+        let request = &self.requests[r];
+        let alive = |node: &crate::NodeId| self.nodes.get(node.index, node.generation).is_some();
+        let avoided = request.avoid.filter(alive).map(|node| node.index);
+        let barred = self.barred_node(r);
+        let Some(n) = self.ready.pick(&mut self.selection_rng, avoided, barred) else {
+            return self.put_aside(r);
+        };
+        let seq = self.requests[r].seq;
+        if let Some((bound_seq, bound)) = self.nodes[n].queue.peek()
+            && bound_seq < seq
+        {
+            return self.place_bound(bound, n);
+        }
+        self.any_queue.remove(&mut self.queue_positions, r);
+        self.stop_waiting(r);
+        self.emit(r, n);
+    }
+
+    /// The head of a node's own queue goes to that node, which can take it.
+    fn place_bound(&mut self, r: u32, n: u32) {
+        if self.is_overdue(r) {
+            self.set_overdue(r);
+        } else if self.barred_node(r) == Some(n) {
+            self.put_aside(r);
+        } else {
+            self.take_from_queue(r);
+            self.stop_waiting(r);
+            self.emit(r, n);
+        }
+    }
+
+    /// A request that cannot be placed does not hold up later ones; it goes back at the end.
+    fn put_aside(&mut self, r: u32) {
+        match self.requests[r].place {
+            Place::NodeQueue(n) => self.nodes[n].queue.remove(&mut self.queue_positions, r),
+            _ => self.any_queue.remove(&mut self.queue_positions, r),
+        };
+        self.set_aside.push(r);
+    }
+
+    fn put_back(&mut self) {
+        while let Some(r) = self.set_aside.pop() {
+            let seq = self.requests[r].seq;
+            let queue = match self.requests[r].place {
+                Place::NodeQueue(n) => &mut self.nodes[n].queue,
+                _ => &mut self.any_queue,
+            };
+            queue.push(&mut self.queue_positions, seq, r);
+        }
+    }
+
+    /// The node where the request may not be written yet: an earlier frame of it is still under way
+    /// there (4.5).
+    fn barred_node(&self, r: u32) -> Option<u32> {
+        let (id, serial) = self.requests[r].barred?;
+        let connection = self.connections.get(id.index, id.generation)?;
+        connection.serials.get(serial)?;
+        (connection.phase == Phase::Ready).then_some(connection.node.index)
+    }
+
+    /// A request whose deadline has passed is never handed over; it completes at the next
+    /// `handle_timeout` (1.1).
+    fn is_overdue(&self, r: u32) -> bool {
+        self.requests[r].deadline <= self.now
+    }
+
+    fn set_overdue(&mut self, r: u32) {
+        self.take_from_queue(r);
+        self.leave_fail_fast(r);
+        self.requests[r].place = Place::Overdue;
+    }
+
+    /// Puts a waiting request where it belongs, by its age.
+    pub(crate) fn enqueue(&mut self, r: u32) {
+        let request = &mut self.requests[r];
+        let seq = request.seq;
+        let ready = |node: &crate::NodeId| {
+            let state = self
+                .nodes
+                .get(node.index, node.generation)
+                .map(|node| node.state);
+            state == Some(crate::NodeState::Ready)
+        };
+        request.stay = request.stay.filter(ready);
+        match request.target.or(request.stay) {
+            Some(node) => {
+                request.place = Place::NodeQueue(node.index);
+                let stays = request.target.is_none();
+                let node_state = &mut self.nodes[node.index];
+                node_state.staying += u32::from(stays);
+                node_state.queue.push(&mut self.queue_positions, seq, r);
+                self.serve_later(node.index);
+                self.update_want(node.index);
+            }
+            None => {
+                request.place = Place::AnyQueue;
+                self.any_queue.push(&mut self.queue_positions, seq, r);
+            }
+        }
+        self.join_fail_fast(r);
+    }
+
+    /// Takes a request out of the queue that it is in.
+    pub(crate) fn take_from_queue(&mut self, r: u32) {
+        let request = &self.requests[r];
+        match request.place {
+            Place::AnyQueue => {
+                self.any_queue.remove(&mut self.queue_positions, r);
+            }
+            Place::NodeQueue(n) => {
+                let node = &mut self.nodes[n];
+                node.staying -= u32::from(request.target.is_none());
+                node.queue.remove(&mut self.queue_positions, r);
+                self.update_want(n);
+            }
+            _ => {}
+        }
+    }
+
+    /// The node is not Ready any more: whoever stayed with it may go anywhere (4.7).
+    pub(crate) fn release_staying(&mut self, n: u32) {
+        if self.nodes[n].staying == 0 {
+            return;
+        }
+        let queue = self.nodes[n].queue.iter();
+        let mut staying: alloc::vec::Vec<_> = queue
+            .filter(|&(_, r)| self.requests[r].target.is_none())
+            .collect();
+        staying.sort_unstable();
+        for (_, r) in staying {
+            self.take_from_queue(r);
+            self.requests[r].stay = None;
+            self.enqueue(r);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Who gets a request that names no node (SEMANTICS 5): a pick costs the same with 3 nodes and with
+//! 100,000.
+
+mod buckets;
+mod ring;
+
+use alloc::vec::Vec;
+
+use buckets::LoadBuckets;
+use ring::Ring;
+
+use crate::{SelectionPolicy, rng::Rng};
+
+/// The nodes that can take a request now.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadySet {
+    healthy: Pool,
+    unhealthy: Pool,
+    standings: Vec<Option<Standing>>,
+}
+
+/// What selection knows of a node that can take a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Standing {
+    pub(crate) healthy: bool,
+    /// Slots taken.
+    pub(crate) load: u32,
+}
+
+impl ReadySet {
+    pub(crate) fn new(policy: SelectionPolicy) -> Self {
+        Self {
+            healthy: Pool::new(policy),
+            unhealthy: Pool::new(policy),
+            standings: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.healthy.is_empty() && self.unhealthy.is_empty()
+    }
+
+    pub(crate) fn standing(&self, node: u32) -> Option<Standing> {
+        *self.standings.get(node as usize)?
+    }
+
+    /// Adds, moves or (with `None`) takes out a node.
+    pub(crate) fn set(&mut self, node: u32, standing: Option<Standing>) {
+        let old = self.standing(node);
+        if old == standing {
+            return;
+        }
+        if self.standings.len() <= node as usize {
+            self.standings.resize(node as usize + 1, None);
+        }
+        self.standings[node as usize] = standing;
+        if let Some(old) = old {
+            self.pool(old.healthy).remove(node);
+        }
+        if let Some(new) = standing {
+            self.pool(new.healthy).insert(node, new.load);
+        }
+    }
+
+    /// The policy's choice: a healthy node if there is one, else an unhealthy one. `barred` is never
+    /// chosen, `avoided` only if there is no other.
+    pub(crate) fn pick(
+        &mut self,
+        rng: &mut Rng,
+        avoided: Option<u32>,
+        barred: Option<u32>,
+    ) -> Option<u32> {
+        if avoided.is_none() && barred.is_none() {
+            return self.choose(rng);
+        }
+        let aside = [avoided, barred].map(|node| Some((node?, self.standing(node?)?)));
+        for (node, _) in aside.into_iter().flatten() {
+            self.set(node, None);
+        }
+        let choice = self.choose(rng);
+        for (node, standing) in aside.into_iter().flatten() {
+            self.set(node, Some(standing));
+        }
+        let last_resort = avoided.filter(|&node| self.standing(node).is_some());
+        choice.or(last_resort.filter(|_| avoided != barred))
+    }
+
+    fn choose(&mut self, rng: &mut Rng) -> Option<u32> {
+        self.healthy.pick(rng).or_else(|| self.unhealthy.pick(rng))
+    }
+
+    fn pool(&mut self, healthy: bool) -> &mut Pool {
+        if healthy {
+            &mut self.healthy
+        } else {
+            &mut self.unhealthy
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Pool {
+    LeastLoaded(LoadBuckets),
+    RoundRobin(Ring),
+}
+
+impl Pool {
+    fn new(policy: SelectionPolicy) -> Self {
+        match policy {
+            SelectionPolicy::LeastLoaded => Self::LeastLoaded(LoadBuckets::default()),
+            SelectionPolicy::RoundRobin => Self::RoundRobin(Ring::new()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::LeastLoaded(buckets) => buckets.is_empty(),
+            Self::RoundRobin(ring) => ring.is_empty(),
+        }
+    }
+
+    fn insert(&mut self, node: u32, load: u32) {
+        match self {
+            Self::LeastLoaded(buckets) => buckets.insert(node, load),
+            Self::RoundRobin(ring) => ring.insert(node),
+        }
+    }
+
+    fn remove(&mut self, node: u32) {
+        match self {
+            Self::LeastLoaded(buckets) => buckets.remove(node),
+            Self::RoundRobin(ring) => ring.remove(node),
+        }
+    }
+
+    fn pick(&mut self, rng: &mut Rng) -> Option<u32> {
+        match self {
+            Self::LeastLoaded(buckets) => buckets.pick(rng),
+            Self::RoundRobin(ring) => ring.pick(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Purpose;
+
+    fn set(policy: SelectionPolicy, standings: &[(u32, bool, u32)]) -> ReadySet {
+        let mut set = ReadySet::new(policy);
+        for &(node, healthy, load) in standings {
+            set.set(node, Some(Standing { healthy, load }));
+        }
+        set
+    }
+
+    #[test]
+    fn healthy_before_unhealthy_avoided_last_barred_never() {
+        type Case<'a> = (
+            &'a [(u32, bool, u32)],
+            Option<u32>,
+            Option<u32>,
+            Option<u32>,
+        );
+        let cases: &[Case<'_>] = &[
+            (&[], None, None, None),
+            (&[(0, true, 5), (1, false, 0)], None, None, Some(0)),
+            (&[(1, false, 0)], None, None, Some(1)),
+            (&[(0, true, 5), (1, false, 0)], Some(0), None, Some(1)),
+            (&[(0, true, 5)], Some(0), None, Some(0)),
+            (&[(0, true, 5)], None, Some(0), None),
+            (&[(0, true, 5)], Some(0), Some(0), None),
+            (&[(0, true, 5), (1, true, 9)], Some(1), Some(0), Some(1)),
+        ];
+        for policy in [SelectionPolicy::LeastLoaded, SelectionPolicy::RoundRobin] {
+            for &(standings, avoided, barred, expected) in cases {
+                let mut set = set(policy, standings);
+                let mut rng = Rng::new(1, Purpose::Selection, 0);
+                let choice = set.pick(&mut rng, avoided, barred);
+                assert_eq!(choice, expected, "{standings:?} {avoided:?} {barred:?}");
+            }
+        }
+    }
+}
