@@ -66,13 +66,11 @@ pub enum OnRequestTimeout {
 
 impl Config {
     /// A builder that starts from the defaults.
-    #[must_use]
     pub const fn builder() -> ConfigBuilder {
         Self::DEFAULT.to_builder()
     }
 
     /// A builder that starts from this configuration.
-    #[must_use]
     pub const fn to_builder(&self) -> ConfigBuilder {
         ConfigBuilder {
             config: Self { ..*self },

@@ -34,7 +34,6 @@ macro_rules! settings {
         impl super::ConfigBuilder {
             $(
                 $(#[doc = $doc])+
-                #[must_use]
                 pub fn $name(mut self, value: impl Into<$type>) -> Self {
                     self.config.$name = value.into();
                     self
