@@ -249,7 +249,6 @@ impl Cluster {
         self.take_down(a, Ending { stage, cause });
         self.nodes[n].last_attempt = Some(self.now);
         self.set_state(n, NodeState::Disconnected, Some(cause));
-        self.update_idle(n);
     }
 
     /// Ends everything that the attempt still has under way, and the attempt.

@@ -27,6 +27,7 @@ impl Cluster {
             to,
             cause,
         });
+        self.update_idle(n);
     }
 
     /// The handshake is done, or there is none.
@@ -103,7 +104,6 @@ impl Cluster {
             false => NodeState::Disconnected,
         };
         self.set_state(n, state, Some(ending.cause));
-        self.update_idle(n);
         if rejected {
             self.credentials_rejected(n);
         }
@@ -124,7 +124,6 @@ impl Cluster {
         let n = self.part(c);
         self.nodes[n].last_attempt = Some(self.now);
         self.set_state(n, NodeState::Disconnected, Some(cause));
-        self.update_idle(n);
         self.drain(c, n, cause);
     }
 
