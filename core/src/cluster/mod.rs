@@ -354,7 +354,11 @@ impl Cluster {
                 self.hand_over();
                 self.dial_who_is_wanted();
             }
-            Run::Draining(_) => self.terminate_if_done(),
+            Run::Draining(_) => {
+                self.to_serve.clear();
+                self.to_dial.clear();
+                self.terminate_if_done();
+            }
             Run::Terminated => {}
         }
         result
