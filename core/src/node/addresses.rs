@@ -69,9 +69,10 @@ impl Addresses {
         self.lost = Some(address);
     }
 
-    /// The failure counter was reset: what was tried is forgotten.
+    /// The failure counter was reset: what was tried is forgotten, save the address just lost.
     pub(crate) fn forget_tried(&mut self) {
-        self.tried.clear();
+        let lost = self.lost;
+        self.tried.retain(|tried| Some(*tried) == lost);
     }
 
     /// The one address of an attempt without a race: of those not yet used, the one tried longest

@@ -61,9 +61,7 @@ impl Cluster {
     /// A Ready connection is lost: a failure, after which everything on it is settled.
     pub(crate) fn lost(&mut self, c: u32, cause: Cause, reported: bool) {
         let n = self.part(c);
-        if let Some(address) = self.connections[c].address {
-            self.nodes[n].addresses.lost(address);
-        }
+        self.address_lost(c, n);
         let ending = Ending {
             stage: Stage::Established,
             cause,
@@ -122,9 +120,20 @@ impl Cluster {
     /// A Ready connection parts from its node without a failure, and drains.
     pub(crate) fn detach(&mut self, c: u32, cause: Cause) {
         let n = self.part(c);
+        self.part_in_peace(n, cause);
+        self.drain(c, n, cause);
+    }
+
+    fn part_in_peace(&mut self, n: u32, cause: Cause) {
         self.nodes[n].last_attempt = Some(self.now);
         self.set_state(n, NodeState::Disconnected, Some(cause));
-        self.drain(c, n, cause);
+    }
+
+    /// The address of an established connection is not tried first again.
+    fn address_lost(&mut self, c: u32, n: u32) {
+        if let Some(address) = self.connections[c].address {
+            self.nodes[n].addresses.lost(address);
+        }
     }
 
     /// The peer said that it will close this connection (2.1).
@@ -145,17 +154,15 @@ impl Cluster {
                 let connection = &self.connections[c];
                 let useful = connection.replied
                     || self.now - connection.ready_at >= self.config.reconnect_backoff.max;
-                if let Some(address) = connection.address {
-                    let node = connection.node.index;
-                    self.nodes[node].addresses.lost(address);
-                }
-                if useful {
-                    return self.detach(c, cause);
-                }
                 let n = self.part(c);
-                self.connections[c].reply_resets_node = true;
-                let stage = Stage::Established;
-                self.node_failed(n, Ending { stage, cause });
+                self.address_lost(c, n);
+                if useful {
+                    self.part_in_peace(n, cause);
+                } else {
+                    self.connections[c].reply_resets_node = true;
+                    let stage = Stage::Established;
+                    self.node_failed(n, Ending { stage, cause });
+                }
                 self.drain(c, n, cause);
             }
             Phase::Draining(_) => {}

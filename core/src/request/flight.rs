@@ -68,7 +68,6 @@ impl Cluster {
         if starts_to_wait {
             self.restart_stall_timer(c);
         }
-        self.unhealthy_used |= self.connections[c].unhealthy;
         self.update_standing(n);
         self.outputs.action(Action::Write {
             connection: self.connection_id(c),
@@ -306,29 +305,40 @@ impl Cluster {
         }
     }
 
-    /// No new requests to the node until then; its attempt deadlines move along (4.6).
+    /// No new requests to the node until then; the attempt deadlines on this connection move along
+    /// (4.6). The node's throttle outlives its connection; on a detached one it is that one's alone.
     pub(crate) fn throttle(&mut self, c: u32, until: Instant) {
         let connection = &mut self.connections[c];
-        let by = until - connection.throttled_until.max(self.now);
-        if !connection.is_established() || by.is_zero() {
+        let (node, n) = (connection.node, connection.node.index);
+        let attached = match connection.phase {
+            Phase::Connecting => {
+                self.stats.stale_facts += 1;
+                return;
+            }
+            Phase::Handshaking | Phase::Ready => true,
+            Phase::Draining(_) => false,
+        };
+        let old = match attached {
+            true => self.nodes[n].throttled_until,
+            false => connection.throttled_until,
+        };
+        let by = until - old.max(self.now);
+        if by.is_zero() {
             return;
         }
         connection.throttled_until = until;
-        let ready = connection.phase == Phase::Ready;
-        let node = connection.node;
         let timers = &mut self.timers;
         connection.attempts.shift(&self.attempt_links, timers, by);
         connection.give_ups.shift(&self.give_up_links, timers, by);
-        if !ready {
-            return;
+        if attached {
+            self.nodes[n].throttled_until = until;
+            self.throttled.set(until, n);
+            let slot = &mut self.nodes[n].throttle_timer;
+            self.timers.set(slot, until, Timer::ThrottleEnd { node: n });
+            self.update_standing(n);
+            self.update_serving(n);
+            self.outputs.event(Event::Throttled { node, until });
         }
-        let n = node.index;
-        self.nodes[n].throttled_until = until;
-        self.throttled.set(until, n);
-        let slot = &mut self.nodes[n].throttle_timer;
-        self.timers.set(slot, until, Timer::ThrottleEnd { node: n });
-        self.update_standing(n);
-        self.outputs.event(Event::Throttled { node, until });
     }
 
     pub(crate) fn end_throttle(&mut self, n: u32) {

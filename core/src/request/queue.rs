@@ -87,6 +87,7 @@ impl Cluster {
         }
         self.any_queue.remove(&mut self.queue_positions, r);
         self.stop_waiting(r);
+        self.unhealthy_used |= self.connections[self.nodes[n].connection].unhealthy;
         self.emit(r, n);
     }
 
