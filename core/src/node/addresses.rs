@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_race_begins_after_where_it_began_last_and_not_with_the_one_lost() {
         let mut addresses = Addresses::default();
-        let mut race = |addresses: &mut Addresses| {
+        let race = |addresses: &mut Addresses| {
             addresses.answered(Instant::ORIGIN, &[v4(1), v4(2), v4(3)]);
             assert!(!addresses.race_goes_on());
             addresses.begin_race();

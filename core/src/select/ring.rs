@@ -56,7 +56,7 @@ mod tests {
         for node in 0..3 {
             ring.insert(node);
         }
-        let mut pick = |ring: &mut Ring, n| (0..n).filter_map(|_| ring.pick()).collect::<Vec<_>>();
+        let pick = |ring: &mut Ring, n| (0..n).filter_map(|_| ring.pick()).collect::<Vec<_>>();
         assert_eq!(pick(&mut ring, 5), [0, 1, 2, 0, 1]);
         ring.remove(2);
         assert_eq!(pick(&mut ring, 3), [0, 1, 0]);
