@@ -5,6 +5,8 @@
 extern crate alloc;
 
 mod backoff;
+#[cfg(feature = "std")]
+mod clock;
 mod cluster;
 mod collections;
 mod config;
@@ -30,7 +32,7 @@ pub mod client;
 pub mod driver;
 
 #[cfg(feature = "std")]
-pub use time::Clock;
+pub use clock::Clock;
 pub use {
     backoff::{Backoff, Jitter},
     cluster::Cluster,

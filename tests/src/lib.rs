@@ -1,1 +1,3 @@
 //! Test support for redial.
+
+pub mod servers;

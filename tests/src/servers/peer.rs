@@ -1,0 +1,129 @@
+//! The server's side of one connection. It speaks the length-prefixed protocol from its description
+//! and not through redial's codec, so that a mistake in that would show.
+
+use std::{
+    io::{self, Read, Write},
+    net::TcpStream,
+    sync::{Arc, atomic::Ordering},
+    thread,
+    time::Duration,
+};
+
+use socket2::SockRef;
+
+use super::{State, lock};
+
+const HELLO: u8 = 0;
+const REQUEST: u8 = 1;
+const REPLY: u8 = 2;
+
+/// One accepted connection.
+#[derive(Debug)]
+pub struct Peer {
+    stream: TcpStream,
+    state: Arc<State>,
+}
+
+/// A request as it came.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The correlation id.
+    pub id: u32,
+    /// The payload.
+    pub payload: Vec<u8>,
+}
+
+impl Peer {
+    pub(super) fn new(stream: TcpStream, state: Arc<State>) -> Self {
+        // Replies go out when they are written, not when the last one was acknowledged.
+        stream
+            .set_nodelay(true)
+            .expect("TCP_NODELAY on an open socket");
+        Self { stream, state }
+    }
+
+    /// Takes the client's hello and accepts it.
+    pub fn greet(&mut self) -> io::Result<()> {
+        self.read_hello()?;
+        self.write(&frame(HELLO, 0, &[0, 0, 0, 0, 0]))
+    }
+
+    /// Takes the client's hello.
+    pub fn read_hello(&mut self) -> io::Result<()> {
+        match self.read_frame()? {
+            (HELLO, 0, body) if body.first() == Some(&1) => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The next request.
+    pub fn request(&mut self) -> io::Result<Request> {
+        match self.read_frame()? {
+            (REQUEST, id, payload) => {
+                lock(&self.state.received).push(payload.clone());
+                Ok(Request { id, payload })
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Answers a request with its own payload.
+    pub fn echo(&mut self, request: &Request) -> io::Result<()> {
+        self.write(&reply(request))
+    }
+
+    /// Writes bytes as they are.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    /// Reads and drops whatever comes, until the client closes.
+    pub fn read_to_end(&mut self) -> io::Result<()> {
+        io::copy(&mut self.stream, &mut io::sink()).map(drop)
+    }
+
+    /// Neither reads nor writes, until the server is dropped.
+    pub fn hold(&self) {
+        while !self.state.stopped.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The end of the connection will be a reset, not a close in good order.
+    pub fn end_with_reset(&self) -> io::Result<()> {
+        SockRef::from(&self.stream).set_linger(Some(Duration::ZERO))
+    }
+
+    fn read_frame(&mut self) -> io::Result<(u8, u32, Vec<u8>)> {
+        let mut head = [0; 9];
+        self.stream.read_exact(&mut head)?;
+        let [l0, l1, l2, l3, kind, i0, i1, i2, i3] = head;
+        let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
+        let body = length.checked_sub(5).ok_or(io::ErrorKind::InvalidData)?;
+        let mut body = vec![0; body];
+        self.stream.read_exact(&mut body)?;
+        Ok((kind, u32::from_be_bytes([i0, i1, i2, i3]), body))
+    }
+}
+
+/// The frame that answers a request with its own payload.
+#[must_use]
+pub(super) fn reply(request: &Request) -> Vec<u8> {
+    frame(REPLY, request.id, &request.payload)
+}
+
+fn frame(kind: u8, id: u32, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(5 + body.len()).expect("bodies in tests are small");
+    let mut frame = length.to_be_bytes().to_vec();
+    frame.push(kind);
+    frame.extend(id.to_be_bytes());
+    frame.extend(body);
+    frame
+}
+
+fn unexpected(frame: &(u8, u32, Vec<u8>)) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("unexpected frame {frame:?}"),
+    )
+}

@@ -1,0 +1,93 @@
+//! How a server can treat a connection: well, or in one of the ways in which nodes die.
+
+use std::{io, thread, time::Duration};
+
+use super::{Peer, peer::reply};
+
+/// Answers each request at once with its own payload.
+pub fn echo(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    loop {
+        let request = peer.request()?;
+        peer.echo(&request)?;
+    }
+}
+
+/// As [`echo`], after a pause before each reply.
+pub fn slow(pause: Duration) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet()?;
+        loop {
+            let request = peer.request()?;
+            thread::sleep(pause);
+            peer.echo(&request)?;
+        }
+    }
+}
+
+/// As [`echo`], but each reply comes byte by byte.
+pub fn dribble(pause: Duration) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet()?;
+        loop {
+            let request = peer.request()?;
+            for byte in reply(&request) {
+                peer.write(&[byte])?;
+                thread::sleep(pause);
+            }
+        }
+    }
+}
+
+/// Accepts and says nothing.
+pub fn mute(peer: &mut Peer) -> io::Result<()> {
+    peer.read_to_end()
+}
+
+/// Accepts and closes.
+pub fn close(_: &mut Peer) -> io::Result<()> {
+    Ok(())
+}
+
+/// Accepts, and answers the hello with what is not the protocol.
+pub fn garbage_for_a_hello(peer: &mut Peer) -> io::Result<()> {
+    peer.read_hello()?;
+    peer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")?;
+    peer.read_to_end()
+}
+
+/// Answers the first request with what is not the protocol.
+pub fn garbage_for_a_reply(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    peer.request()?;
+    peer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")?;
+    peer.read_to_end()
+}
+
+/// Resets the connection in the middle of the first reply.
+pub fn reset_in_a_reply(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    let request = peer.request()?;
+    let reply = reply(&request);
+    peer.write(&reply[..reply.len() / 2])?;
+    peer.end_with_reset()
+}
+
+/// Never reads again once it has said hello.
+pub fn stop_reading(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    peer.hold();
+    Ok(())
+}
+
+/// Reads one request and then nothing, but answers that one after a pause.
+pub fn stop_reading_but_answer_the_first(pause: Duration) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet()?;
+        let request = peer.request()?;
+        thread::sleep(pause);
+        peer.echo(&request)?;
+        peer.hold();
+        Ok(())
+    }
+}
