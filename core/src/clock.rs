@@ -1,5 +1,8 @@
 //! The bridge to the clock of the standard library: the one place in the core that names it.
-#![expect(clippy::disallowed_types, reason = "converting them is what this module is for")]
+#![expect(
+    clippy::disallowed_types,
+    reason = "converting them is what this module is for"
+)]
 
 use core::time::Duration;
 

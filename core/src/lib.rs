@@ -1,4 +1,63 @@
-//! redial: the connection brain of a client that talks to a group of servers.
+//! redial is the connection brain of a client that talks to a group of servers: whom to call, how
+//! long to wait for a connection, when to call again, which node to ask next, when to give up on a
+//! request. It is a pure, deterministic core: no socket, no clock, no thread, no async. Time and I/O
+//! events go in, commands come out.
+//!
+//! # Which layer to take
+//!
+//! | you have | take | feature |
+//! |---|---|---|
+//! | your own framing and loop | [`Cluster`]: ids only, no bytes; `no_std` | – |
+//! | your own loop | `client::Client`: requests and replies as bytes, by a `client::Protocol` | `client` |
+//! | a runtime | an adapter such as `redial-tokio`, on the generic `driver` | `driver` |
+//!
+//! Each layer is built on the one above it in this table and is usable alone. A feature only adds.
+//!
+//! # The loop
+//!
+//! Whoever drives a layer tells it commands and facts, each with the time; then it drains the outputs
+//! and waits for the next fact, at most until the deadline:
+//!
+//! ```
+//! # use redial::{Cluster, Config, Instant, NodeSpec, Output, RequestOptions};
+//! # let (mut cluster, now) = (Cluster::new(Config::default(), 1, Instant::ORIGIN), Instant::ORIGIN);
+//! # cluster.set_nodes(now, &["10.0.0.1:9092".parse()?])?;
+//! # let do_it = |_action| {}; let tell_the_caller = |_completion| {};
+//! cluster.submit(now, RequestOptions::new())?;
+//! let deadline = cluster.drive(now, |_, output| match output {
+//!     Output::Action(action) => do_it(action), // its outcome comes back through handle_input
+//!     Output::Completion(completion) => tell_the_caller(completion),
+//!     Output::Event(_) | Output::Terminated => {}
+//! }); // when to call drive again, unless a fact comes first
+//! # assert!(deadline.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Action`] has the table of actions and the facts that answer them. Outputs are `Copy` and hold
+//! ids only; ids have generations, so a stale one is ignored and never reaches another object. Any
+//! call is legal at any time.
+//!
+//! # The rules
+//!
+//! [`semantics`] states the exact behaviour, rule by rule. Where a rule lives in the source:
+//!
+//! | rules | module |
+//! |---|---|
+//! | 1 time and deadlines | `time`, `timers`, `cluster::deadlines` |
+//! | 2 node, attempt, connection | `node` |
+//! | 3 setup timeout, backoff, who may dial | `backoff`, `node::attempt`, `node::dial` |
+//! | 4 requests; 6 authentication; 8.3 write stall | `request` |
+//! | 5 selection | `select`, `request::queue`, `node::dial` |
+//! | 7 the server list | `servers` |
+//! | 9 ending | `cluster::shutdown` |
+//! | 10 what can be seen | `cluster::outputs`, `cluster::getters` |
+//! | 11 configuration | `config` |
+//!
+//! # Determinism
+//!
+//! Everything is a function of configuration, seed and the sequence of calls with their times, on
+//! every platform and in every build mode. Backoff and jitter are integer arithmetic; the random
+//! generator's output is fixed for ever; nothing iterates in hash order.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
@@ -25,6 +84,9 @@ mod stats;
 mod time;
 mod timers;
 mod view;
+
+#[doc = include_str!("semantics.md")]
+pub mod semantics {}
 
 #[cfg(feature = "client")]
 pub mod client;
