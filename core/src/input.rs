@@ -38,7 +38,8 @@ pub enum Input {
         /// What the peer laid down for this connection.
         limits: Limits,
     },
-    /// The handshake failed.
+    /// The handshake failed. This ends the connection as a `Closed` does: no Close or Abort comes
+    /// for it, so close the transport if it is still open.
     HandshakeFailed {
         /// From the Handshake action.
         connection: ConnectionId,
@@ -100,7 +101,8 @@ pub enum Input {
         /// The connection.
         connection: ConnectionId,
     },
-    /// The transport has ended.
+    /// The transport has ended, or its bytes made no sense and you are ending it: no Close or Abort
+    /// comes for it.
     Closed {
         /// The connection.
         connection: ConnectionId,

@@ -35,8 +35,7 @@ pub enum Output {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Action {
-    /// Look up the addresses of the node's name; [`NodeView::endpoint`](crate::NodeView::endpoint)
-    /// has it.
+    /// Look up the addresses of the node's name; [`Cluster::spec`](crate::Cluster::spec) has it.
     Resolve {
         /// To be named in the answer.
         attempt: AttemptId,
