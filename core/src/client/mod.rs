@@ -1,1 +1,14 @@
-//! Requests and replies as bytes.
+//! Requests and replies as bytes: [`Client`] over [`Cluster`](crate::Cluster), for a wire protocol
+//! that you describe with [`Protocol`].
+
+mod byte_layer;
+pub mod framing;
+pub mod length_prefixed;
+mod output;
+mod protocol;
+
+pub use {
+    byte_layer::Client,
+    output::{ClientAction, ClientOutput, Refused, Response, TransportInput},
+    protocol::{Item, Malformed, Outgoing, Peer, Protocol, Rejected},
+};

@@ -1,0 +1,1 @@
+//! Cutting frames from a stream of bytes.
