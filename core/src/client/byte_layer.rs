@@ -1,38 +1,250 @@
 //! [`Client`]: requests and replies as bytes, over [`Cluster`].
-use core::{net::SocketAddr, time::Duration};
-use crate::*;
-use super::*;
 
-/// SKELETON: signatures only.
-pub struct Client<P: Protocol> { protocol: P, cluster: Cluster }
+use alloc::collections::VecDeque;
+use core::{fmt, net::SocketAddr, time::Duration};
 
-#[allow(unused_variables, clippy::todo, missing_docs, clippy::must_use_candidate, clippy::missing_errors_doc)]
+use super::{
+    ClientOutput, Protocol, Refused, TransportInput, connection::Connection, table::Table,
+};
+use crate::{
+    AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Input,
+    Instant, NodeSpec, RequestId, RequestOptions, SetNodesError, ShutdownError,
+};
+
+/// A client of a clustered service: [`Cluster`] with a [`Protocol`], payloads and bytes.
+///
+/// It is driven like the core. Its methods are of five kinds: commands, facts, time, outputs,
+/// getters. Any call is legal at any time; a stale id is ignored. After each call drain
+/// [`poll_output`](Self::poll_output), then wait for the next fact or for
+/// [`poll_timeout`](Self::poll_timeout); [`drive`](Self::drive) does both.
+pub struct Client<P: Protocol> {
+    pub(super) cluster: Cluster,
+    pub(super) protocol: P,
+    pub(super) requests: Table<RequestId, Request<P::Request>>,
+    /// Those whose transport is up.
+    pub(super) connections: Table<ConnectionId, Connection<P::Connection>>,
+    /// Outputs that come before those that still wait in the cluster.
+    pub(super) outputs: VecDeque<ClientOutput<P>>,
+}
+
+/// What is kept of a request until its completion: a retry encodes it again.
+pub(super) struct Request<R> {
+    pub(super) payload: R,
+    pub(super) expects_reply: bool,
+}
+
 impl<P: Protocol> Client<P> {
-    pub fn new(protocol: P, config: Config, seed: u64, now: Instant) -> Result<Self, ConfigError> { todo!() }
+    /// A client without servers. The same protocol, configuration, seed and calls give the same
+    /// outputs.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if the configuration does not suit the protocol, which says whether there is
+    /// a handshake and how replies are matched, whatever the configuration says.
+    pub fn new(protocol: P, config: Config, seed: u64, now: Instant) -> Result<Self, ConfigError> {
+        let config = config
+            .to_builder()
+            .handshake(protocol.has_handshake())
+            .matching(protocol.matching())
+            .build()?;
+        Ok(Self {
+            cluster: Cluster::new(config, seed, now),
+            protocol,
+            requests: Table::new(),
+            connections: Table::new(),
+            outputs: VecDeque::new(),
+        })
+    }
 
     // Commands.
-    pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> { todo!() }
-    pub fn submit(&mut self, now: Instant, request: P::Request, options: RequestOptions) -> Result<RequestId, Refused<P::Request>> { todo!() }
-    pub fn cancel(&mut self, now: Instant, request: RequestId) -> bool { todo!() }
-    pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> { todo!() }
+
+    /// Replaces the server list (SEMANTICS 7.6).
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::set_nodes`]; the old list then stays.
+    pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        self.cluster.set_nodes(now, list)
+    }
+
+    /// Sends a request. If accepted it completes exactly once, by an output.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] gives it back if it is not accepted.
+    pub fn submit(
+        &mut self,
+        now: Instant,
+        request: P::Request,
+        options: RequestOptions,
+    ) -> Result<RequestId, Refused<P::Request>> {
+        let expects_reply = options.expects_reply && self.protocol.expects_reply(&request);
+        let size = || u32::try_from(self.protocol.size(&request)).unwrap_or(u32::MAX);
+        let bytes = match options.bytes {
+            0 => size(),
+            bytes => bytes,
+        };
+        let options = RequestOptions {
+            expects_reply,
+            bytes,
+            ..options
+        };
+        match self.cluster.submit(now, options) {
+            Ok(id) => {
+                self.requests.insert(
+                    id,
+                    Request {
+                        payload: request,
+                        expects_reply,
+                    },
+                );
+                Ok(id)
+            }
+            Err(error) => Err(Refused { request, error }),
+        }
+    }
+
+    /// Gives up a request; it completes as cancelled. False if it was complete already.
+    pub fn cancel(&mut self, now: Instant, request: RequestId) -> bool {
+        self.cluster.cancel(now, request)
+    }
+
+    /// Ends the client: what is handed over may finish for `drain` (SEMANTICS 9.1).
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::shutdown`].
+    pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> {
+        self.cluster.shutdown(now, drain)
+    }
 
     // Facts.
-    pub fn handle_input(&mut self, now: Instant, input: TransportInput) { todo!() }
-    pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) { todo!() }
-    pub fn read(&mut self, now: Instant, connection: ConnectionId, bytes: &[u8]) { todo!() }
-    pub fn transmit(&mut self, now: Instant, connection: ConnectionId) -> &[u8] { todo!() }
-    pub fn transmitted(&mut self, now: Instant, connection: ConnectionId, accepted: usize) { todo!() }
+
+    /// Takes a fact about a transport.
+    pub fn handle_input(&mut self, now: Instant, input: TransportInput) {
+        let input = match input {
+            TransportInput::ResolveFailed { attempt } => Input::ResolveFailed { attempt },
+            TransportInput::Connected { connection } => return self.open(now, connection),
+            TransportInput::ConnectFailed { connection, error } => {
+                Input::ConnectFailed { connection, error }
+            }
+            TransportInput::Closed { connection, error } => {
+                return self.end(now, connection, error);
+            }
+            TransportInput::WriteBlocked { connection } => Input::WriteBlocked { connection },
+        };
+        self.cluster.handle_input(now, input);
+    }
+
+    /// Takes the addresses that a Resolve action asked for.
+    pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) {
+        self.cluster.resolved(now, attempt, addresses);
+    }
+
+    /// Takes bytes that came on a connection, split in any way.
+    pub fn read(&mut self, now: Instant, connection: ConnectionId, bytes: &[u8]) {
+        self.decode(now, connection, bytes);
+    }
+
+    /// The bytes that are to be sent on a connection next, in one piece; empty if there are none
+    /// now. What is returned counts as handed over: tell with [`transmitted`](Self::transmitted)
+    /// what the transport accepted, and call again. Bytes that it did not accept are returned
+    /// again.
+    pub fn transmit(&mut self, now: Instant, connection: ConnectionId) -> &[u8] {
+        self.encode(now, connection);
+        self.connections
+            .get(connection)
+            .map_or(&[], |open| &open.output)
+    }
+
+    /// The transport has accepted the first `count` bytes of what `transmit` returned.
+    pub fn transmitted(&mut self, now: Instant, connection: ConnectionId, count: usize) {
+        let Some(open) = self.connections.get_mut(connection) else {
+            return;
+        };
+        let count = count.min(open.output.len());
+        if count == 0 {
+            return;
+        }
+        open.accept(count);
+        self.cluster
+            .handle_input(now, Input::WriteProgress { connection });
+        while let Some(serial) = open.next_accepted_frame() {
+            self.cluster
+                .handle_input(now, Input::WriteDone { connection, serial });
+        }
+    }
 
     // Time.
-    pub fn handle_timeout(&mut self, now: Instant) { todo!() }
+
+    /// Does what is due at `now`. Too early is no harm.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.cluster.handle_timeout(now);
+    }
 
     // Outputs.
-    pub fn poll_output(&mut self) -> Option<ClientOutput<P>> { todo!() }
-    pub fn poll_timeout(&self) -> Option<Deadline> { todo!() }
-    pub fn drive(&mut self, now: Instant, on_output: impl FnMut(&mut Self, ClientOutput<P>)) -> Option<Deadline> { todo!() }
+
+    /// The next output. Drain until `None` after each call.
+    pub fn poll_output(&mut self) -> Option<ClientOutput<P>> {
+        if let Some(output) = self.outputs.pop_front() {
+            return Some(output);
+        }
+        while let Some(output) = self.cluster.poll_output() {
+            if let Some(output) = self.translate(output, &mut None) {
+                return Some(output);
+            }
+        }
+        None
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), and why: now while outputs wait.
+    pub fn poll_timeout(&self) -> Option<Deadline> {
+        match self.outputs.is_empty() {
+            true => self.cluster.poll_timeout(),
+            false => Some(Deadline {
+                at: self.cluster.now(),
+                reason: DeadlineReason::Outputs,
+            }),
+        }
+    }
+
+    /// [`handle_timeout`](Self::handle_timeout), every output to `on_output`, and
+    /// [`poll_timeout`](Self::poll_timeout).
+    pub fn drive(
+        &mut self,
+        now: Instant,
+        mut on_output: impl FnMut(&mut Self, ClientOutput<P>),
+    ) -> Option<Deadline> {
+        self.handle_timeout(now);
+        while let Some(output) = self.poll_output() {
+            on_output(self, output);
+        }
+        self.poll_timeout()
+    }
 
     // Getters.
-    pub fn cluster(&self) -> &Cluster { &self.cluster }
-    pub fn protocol(&self) -> &P { &self.protocol }
-    pub fn protocol_mut(&mut self) -> &mut P { &mut self.protocol }
+
+    /// The core, with all that can be read of it.
+    pub const fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The protocol.
+    pub const fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    /// The protocol, to change what it holds, such as credentials.
+    pub const fn protocol_mut(&mut self) -> &mut P {
+        &mut self.protocol
+    }
+}
+
+impl<P: Protocol + fmt::Debug> fmt::Debug for Client<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("protocol", &self.protocol)
+            .field("cluster", &self.cluster)
+            .finish_non_exhaustive()
+    }
 }

@@ -167,6 +167,8 @@ pub struct Refused<R> {
 
 impl<R> fmt::Debug for Refused<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused").field("error", &self.error).finish_non_exhaustive()
+        f.debug_struct("Refused")
+            .field("error", &self.error)
+            .finish_non_exhaustive()
     }
 }

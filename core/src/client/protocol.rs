@@ -5,9 +5,7 @@ use core::{net::SocketAddr, time::Duration};
 use bytes::BytesMut;
 use thiserror::Error;
 
-use crate::{
-    ConnectionId, HandshakeError, Limits, Matching, NodeId, NodeSpec, ReplyTo, Verdict,
-};
+use crate::{ConnectionId, HandshakeError, Limits, Matching, NodeId, NodeSpec, ReplyTo, Verdict};
 
 /// A wire protocol: bytes to items and requests to bytes. The module's documentation tells
 /// [how to write one](crate::client#how-to-write-a-protocol).
@@ -97,7 +95,7 @@ pub trait Protocol {
         connection: &mut Self::Connection,
         input: &mut BytesMut,
         out: &mut BytesMut,
-    ) -> Result<Option<Item<Self::Reply, Self::Push>>, Malformed>;
+    ) -> Decoded<Self>;
 }
 
 /// Whom a connection leads to.
@@ -157,9 +155,18 @@ pub enum Item<R, U> {
 impl<R, U> Item<R, U> {
     /// A reply that completes its request.
     pub const fn reply(to: ReplyTo, reply: R) -> Self {
-        Self::Reply { to, verdict: Verdict::DONE, throttle: None, reply }
+        Self::Reply {
+            to,
+            verdict: Verdict::DONE,
+            throttle: None,
+            reply,
+        }
     }
 }
+
+/// What [`Protocol::decode`] returns: the next item, or none until more bytes have come.
+pub type Decoded<P> =
+    Result<Option<Item<<P as Protocol>::Reply, <P as Protocol>::Push>>, Malformed>;
 
 /// The bytes that came are not the protocol's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]

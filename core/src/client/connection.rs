@@ -1,0 +1,124 @@
+//! [`Connection`]: the bytes of one connection, in and out.
+
+use alloc::collections::VecDeque;
+
+use bytes::{Buf, BytesMut};
+
+use crate::{NodeId, RequestId};
+
+/// A new frame starts only while fewer bytes are handed over and not accepted (SEMANTICS 4.3).
+const WRITE_WINDOW: usize = 64 * 1024;
+
+/// An empty buffer with room for so many bytes is given back.
+const KEPT_CAPACITY: usize = 256 * 1024;
+
+/// A connection whose transport is up.
+#[derive(Debug)]
+pub(super) struct Connection<S> {
+    pub(super) node: NodeId,
+    /// What the protocol remembers of it.
+    pub(super) state: S,
+    /// The handshake is done, or there is none.
+    pub(super) ready: bool,
+    /// Bytes that came and are no whole frame yet.
+    pub(super) input: BytesMut,
+    /// Bytes that are handed over and not accepted.
+    pub(super) output: BytesMut,
+    /// How many were accepted before them.
+    accepted: u64,
+    /// Frames whose end is not accepted: the count of bytes at their end, and their serial.
+    frames: VecDeque<(u64, u32)>,
+    /// Writes that are not encoded. Some may have been withdrawn since.
+    writes: VecDeque<PendingWrite>,
+    /// So many of them are looked through for withdrawn ones.
+    writes_looked_through_at: usize,
+    /// A Transmit action is out, and `transmit` has not been called since.
+    announced: bool,
+}
+
+/// A Write action that is not encoded yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingWrite {
+    pub(super) request: RequestId,
+    pub(super) serial: u32,
+}
+
+impl<S> Connection<S> {
+    pub(super) fn new(node: NodeId, state: S, ready: bool) -> Self {
+        Self {
+            node,
+            state,
+            ready,
+            input: BytesMut::new(),
+            output: BytesMut::new(),
+            accepted: 0,
+            frames: VecDeque::new(),
+            writes: VecDeque::new(),
+            writes_looked_through_at: 64,
+            announced: false,
+        }
+    }
+
+    /// Whether a Transmit action is due, which then counts as given out.
+    pub(super) const fn announce(&mut self) -> bool {
+        !core::mem::replace(&mut self.announced, true)
+    }
+
+    /// `transmit` was called.
+    pub(super) const fn announcement_heard(&mut self) {
+        self.announced = false;
+    }
+
+    /// Queues a Write. Withdrawn ones stay queued until their turn, or until so many wait that it
+    /// pays to look for them with `may_write`.
+    pub(super) fn queue(&mut self, write: PendingWrite, may_write: impl Fn(u32) -> bool) {
+        if self.writes.len() >= self.writes_looked_through_at {
+            self.writes.retain(|write| may_write(write.serial));
+            self.writes_looked_through_at = (2 * self.writes.len()).max(64);
+        }
+        self.writes.push_back(write);
+    }
+
+    /// The next Write to be encoded, if a frame may start now.
+    pub(super) fn next_write(&mut self) -> Option<PendingWrite> {
+        match self.output.len() < WRITE_WINDOW {
+            true => self.writes.pop_front(),
+            false => None,
+        }
+    }
+
+    /// What was just appended to the output ends the frame with this serial.
+    pub(super) fn frame_ends(&mut self, serial: u32) {
+        self.frames
+            .push_back((self.accepted + self.output.len() as u64, serial));
+    }
+
+    /// The transport accepted `count` bytes.
+    pub(super) fn accept(&mut self, count: usize) {
+        self.output.advance(count);
+        self.accepted += count as u64;
+        trim(&mut self.output);
+    }
+
+    /// A frame that was wholly accepted, once each.
+    pub(super) fn next_accepted_frame(&mut self) -> Option<u32> {
+        let (_, serial) = *self
+            .frames
+            .front()
+            .filter(|(end, _)| *end <= self.accepted)?;
+        self.frames.pop_front();
+        Some(serial)
+    }
+
+    /// Every whole frame was taken from the input.
+    pub(super) fn trim_input(&mut self) {
+        trim(&mut self.input);
+    }
+}
+
+/// Gives back a buffer that a huge frame has grown.
+fn trim(buffer: &mut BytesMut) {
+    if buffer.is_empty() && buffer.try_reclaim(KEPT_CAPACITY) {
+        *buffer = BytesMut::new();
+    }
+}
