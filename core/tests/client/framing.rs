@@ -12,6 +12,8 @@ use redial::{
     },
 };
 
+use crate::random::Random;
+
 type Items = Vec<Result<Item<Bytes, Bytes>, Malformed>>;
 
 /// What comes out of a decoder that is fed these chunks, up to the first error; and how many bytes
@@ -228,18 +230,7 @@ fn any_bytes_in_any_chunks_give_the_same_items_and_no_panic() {
     );
 }
 
-/// A generator of test data.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits") % bound
-    }
-
     /// Frames, some with bytes changed, the last maybe cut off.
     fn stream(&mut self) -> Vec<u8> {
         let frames = conversation();

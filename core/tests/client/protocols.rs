@@ -1,0 +1,299 @@
+//! Protocols of other kinds than the ready-made one.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use bytes::{BufMut, BytesMut};
+use redial::{
+    Config, ConfigError, ConnectionId, Instant, Limits, Matching, OnRequestTimeout, ReplyTo,
+    RequestId, RequestOptions, Verdict, Warm,
+    client::{
+        Client, ClientAction, ClientOutput, Decoded, Item, Malformed, Outgoing, Peer, Protocol,
+        Rejected, TransportInput, framing::take_line,
+    },
+};
+
+const NOW: Instant = Instant::from_millis(1);
+
+/// Lines, replies in order, a handshake of two steps with a session, pings, several items a frame.
+#[derive(PartialEq, Debug, Default)]
+struct Lines {
+    session: Option<String>,
+}
+
+#[derive(Default)]
+struct Line {
+    /// Items of the last line that were not taken yet.
+    waiting: Vec<String>,
+}
+
+impl Protocol for Lines {
+    type Request = &'static str;
+    type Reply = String;
+    type Push = String;
+    type Connection = Line;
+
+    fn matching(&self) -> Matching {
+        Matching::Order
+    }
+
+    fn max_buffered(&self) -> usize {
+        50
+    }
+
+    fn expects_reply(&self, request: &&'static str) -> bool {
+        !request.starts_with("QUIET")
+    }
+
+    fn open(&mut self, peer: Peer<'_>) -> Line {
+        assert_eq!(
+            Some(peer.spec.endpoint.clone()),
+            peer.address.map(Into::into)
+        );
+        Line::default()
+    }
+
+    fn start_handshake(&mut self, _: &mut Line, out: &mut BytesMut) {
+        out.put_slice(format!("HELLO {}\n", self.session.as_deref().unwrap_or("-")).as_bytes());
+    }
+
+    fn encode(
+        &mut self,
+        _: &mut Line,
+        outgoing: Outgoing<'_, &'static str>,
+        out: &mut BytesMut,
+    ) -> Result<(), Rejected> {
+        out.put_slice(outgoing.request.as_bytes());
+        match *outgoing.request {
+            "" => {} // An encoder that writes nothing.
+            "REFUSED" => return Err(Rejected),
+            _ => out.put_u8(b'\n'),
+        }
+        Ok(())
+    }
+
+    fn decode(
+        &mut self,
+        line: &mut Line,
+        input: &mut BytesMut,
+        out: &mut BytesMut,
+    ) -> Decoded<Self> {
+        loop {
+            if let Some(push) = line.waiting.pop() {
+                return Ok(Some(Item::Push(push)));
+            }
+            let Some(bytes) = take_line(input, usize::MAX)? else {
+                return Ok(None);
+            };
+            let text = String::from_utf8(bytes.to_vec()).map_err(|_| Malformed("not UTF-8"))?;
+            match text.split_once(' ').unwrap_or((&text, "")) {
+                ("PING", _) => out.put_slice(b"PONG\n"),
+                ("PROVE", question) => out.put_slice(format!("PROOF {question}\n").as_bytes()),
+                ("WELCOME", session) => {
+                    self.session = Some(session.to_owned());
+                    return Ok(Some(Item::HandshakeDone(Limits::NONE)));
+                }
+                ("NEWS", news) => line.waiting = news.rsplit(' ').map(str::to_owned).collect(),
+                ("MOVED", _) => {
+                    let (to, verdict) = (ReplyTo::Oldest, Verdict::RETRY_ELSEWHERE);
+                    return Ok(Some(Item::Reply {
+                        to,
+                        verdict,
+                        throttle: None,
+                        reply: text,
+                    }));
+                }
+                _ => return Ok(Some(Item::reply(ReplyTo::Oldest, text))),
+            }
+        }
+    }
+}
+
+/// A client with one node, and the connection that it wants.
+fn dialling() -> (Client<Lines>, ConnectionId) {
+    let config = Config::builder()
+        .warm(Warm::All)
+        .build()
+        .expect("it is valid");
+    let mut client = Client::new(Lines::default(), config, 1, NOW).expect("it suits");
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 7000));
+    client.set_nodes(NOW, &[address.into()]).expect("not empty");
+    let connection = connect(&mut client);
+    (client, connection)
+}
+
+fn connect(client: &mut Client<Lines>) -> ConnectionId {
+    let connect = outputs(client).into_iter().find_map(|output| match output {
+        ClientOutput::Action(ClientAction::Connect { connection, .. }) => Some(connection),
+        _ => None,
+    });
+    let connection = connect.expect("a connection is wanted");
+    client.handle_input(NOW, TransportInput::Connected { connection });
+    connection
+}
+
+fn ready() -> (Client<Lines>, ConnectionId) {
+    let (mut client, connection) = dialling();
+    sent(&mut client, connection);
+    client.read(NOW, connection, b"WELCOME s1\n");
+    outputs(&mut client);
+    (client, connection)
+}
+
+fn outputs(client: &mut Client<Lines>) -> Vec<ClientOutput<Lines>> {
+    std::iter::from_fn(|| client.poll_output()).collect()
+}
+
+fn sent(client: &mut Client<Lines>, connection: ConnectionId) -> String {
+    let text = String::from_utf8(client.transmit(NOW, connection).to_vec()).expect("text");
+    client.transmitted(NOW, connection, text.len());
+    text
+}
+
+fn submit(client: &mut Client<Lines>, request: &'static str) -> RequestId {
+    client
+        .submit(NOW, request, RequestOptions::new())
+        .expect("it is accepted")
+}
+
+fn replies(client: &mut Client<Lines>) -> Vec<(RequestId, Option<String>)> {
+    let completions = outputs(client)
+        .into_iter()
+        .filter_map(|output| match output {
+            ClientOutput::Completion { request, result } => Some((request, result.ok()?.reply)),
+            _ => None,
+        });
+    completions.collect()
+}
+
+fn pushes(client: &mut Client<Lines>) -> Vec<String> {
+    let pushes = outputs(client)
+        .into_iter()
+        .filter_map(|output| match output {
+            ClientOutput::Push { push, .. } => Some(push),
+            _ => None,
+        });
+    pushes.collect()
+}
+
+#[test]
+fn a_handshake_may_take_several_round_trips() {
+    let (mut client, connection) = dialling();
+    let transmit = ClientOutput::Action(ClientAction::Transmit { connection });
+    assert!(outputs(&mut client).contains(&transmit));
+    assert_eq!(sent(&mut client, connection), "HELLO -\n");
+    client.read(NOW, connection, b"PROVE 42\n");
+    assert_eq!(outputs(&mut client), [transmit]);
+    assert_eq!(sent(&mut client, connection), "PROOF 42\n");
+    client.read(NOW, connection, b"WELCOME s1\n");
+    assert_eq!(client.cluster().stats().nodes_ready, 1);
+}
+
+#[test]
+fn what_the_protocol_itself_holds_lives_across_connections() {
+    let (mut client, first) = ready();
+    client.handle_input(
+        NOW,
+        TransportInput::Closed {
+            connection: first,
+            error: redial::CloseError::Peer,
+        },
+    );
+    let later = NOW + std::time::Duration::from_secs(1);
+    client.handle_timeout(later);
+    let second = connect(&mut client);
+    assert_eq!(sent(&mut client, second), "HELLO s1\n");
+}
+
+#[test]
+fn the_protocol_may_answer_by_itself() {
+    let (mut client, connection) = ready();
+    client.read(NOW, connection, b"PING\nPI");
+    client.read(NOW, connection, b"NG\n");
+    let transmit = ClientOutput::Action(ClientAction::Transmit { connection });
+    assert_eq!(outputs(&mut client), [transmit], "once until it is heard");
+    assert_eq!(sent(&mut client, connection), "PONG\nPONG\n");
+}
+
+#[test]
+fn one_frame_may_be_several_items() {
+    let (mut client, connection) = ready();
+    client.read(NOW, connection, b"NEWS a b c\n");
+    assert_eq!(pushes(&mut client), ["a", "b", "c"]);
+}
+
+#[test]
+fn replies_in_order_go_to_the_oldest_request_that_expects_one() {
+    let (mut client, connection) = ready();
+    let one = submit(&mut client, "ONE");
+    let quiet = submit(&mut client, "QUIET");
+    let two = submit(&mut client, "TWO");
+    outputs(&mut client);
+    assert_eq!(sent(&mut client, connection), "ONE\nQUIET\nTWO\n");
+    client.read(NOW, connection, b"1\n2\n");
+    let expected = [
+        (quiet, None),
+        (one, Some("1".to_owned())),
+        (two, Some("2".to_owned())),
+    ];
+    assert_eq!(replies(&mut client), expected);
+}
+
+#[test]
+fn a_cancelled_request_keeps_its_place_in_the_order() {
+    let (mut client, connection) = ready();
+    let one = submit(&mut client, "ONE");
+    let two = submit(&mut client, "TWO");
+    outputs(&mut client);
+    sent(&mut client, connection);
+    client.cancel(NOW, one);
+    client.read(NOW, connection, b"1\n2\n");
+    assert_eq!(replies(&mut client), [(two, Some("2".to_owned()))]);
+}
+
+#[test]
+fn what_the_encoder_refuses_leaves_no_byte() {
+    let (mut client, connection) = ready();
+    for request in ["ONE", "REFUSED", "", "TWO"] {
+        submit(&mut client, request);
+    }
+    outputs(&mut client);
+    assert_eq!(sent(&mut client, connection), "ONE\nTWO\n");
+    client.read(NOW, connection, b"1\n2\n");
+    assert_eq!(replies(&mut client).len(), 2);
+    assert_eq!(client.cluster().stats().open_requests, 0);
+}
+
+#[test]
+fn the_reply_of_an_attempt_that_is_tried_again_is_dropped() {
+    let (mut client, connection) = ready();
+    let id = submit(&mut client, "ONE");
+    outputs(&mut client);
+    sent(&mut client, connection);
+    client.read(NOW, connection, b"MOVED\n");
+    assert_eq!(replies(&mut client), []);
+    let later = NOW + std::time::Duration::from_secs(1);
+    client.handle_timeout(later);
+    outputs(&mut client);
+    assert_eq!(sent(&mut client, connection), "ONE\n");
+    client.read(later, connection, b"1\n");
+    assert_eq!(replies(&mut client), [(id, Some("1".to_owned()))]);
+}
+
+#[test]
+fn a_protocol_without_a_limit_of_its_own_is_limited() {
+    let (mut client, connection) = ready();
+    client.read(NOW, connection, &[b'x'; 50]);
+    assert_eq!(outputs(&mut client), []);
+    client.read(NOW, connection, b"x");
+    let ends = outputs(&mut client);
+    let close = ClientOutput::Action(ClientAction::Close { connection });
+    assert!(ends.contains(&close), "{ends:?}");
+}
+
+#[test]
+fn the_protocol_says_how_replies_are_matched() {
+    let keep = Config::builder().on_request_timeout(OnRequestTimeout::Keep);
+    let config = keep.build().expect("with correlation ids it makes sense");
+    let error = Client::new(Lines::default(), config, 1, NOW).map(drop);
+    assert_eq!(error, Err(ConfigError::KeepWithOrder));
+}
