@@ -33,11 +33,12 @@ fn serve(listener: &TcpListener, alive: &AtomicBool) -> io::Result<()> {
     let (mut socket, _) = listener.accept()?;
     socket.set_read_timeout(Some(Duration::from_millis(10)))?;
     let (mut input, mut output, mut buffer) = (BytesMut::new(), BytesMut::new(), [0; 4096]);
-    while alive.load(Relaxed) {
+    loop {
         match socket.read(&mut buffer) {
-            Ok(0) => break,
+            _ if !alive.load(Relaxed) => return Ok(()),
+            Ok(0) => return Ok(()),
             Ok(count) => input.extend_from_slice(&buffer[..count]),
-            Err(_) => continue, // Nothing came; look whether this server is still alive.
+            Err(_) => continue, // Nothing came yet.
         }
         while let Ok(Some(frame)) = Frame::decode(&mut input, 1024) {
             match frame.kind {
@@ -47,5 +48,4 @@ fn serve(listener: &TcpListener, alive: &AtomicBool) -> io::Result<()> {
         }
         socket.write_all(&output.split())?;
     }
-    Ok(())
 }

@@ -180,7 +180,7 @@ fn garbage_among_replies_fails_what_is_in_flight_and_closes() {
     bytes.extend_from_slice(b"\xff\xff\xff\xffgarbage");
     bytes.extend_from_slice(&wire(&[Frame::reply(1, "never read")]));
     rig.read(c, &bytes);
-    let reason = Reason::Disconnected(Cause::ProtocolError);
+    let reason = Reason::Protocol;
     assert_eq!(
         rig.seen(),
         [
@@ -201,7 +201,7 @@ fn a_frame_torn_by_the_end_is_a_protocol_error() {
     rig.sent(c);
     rig.read(c, &wire(&[Frame::reply(0, "A")])[..5]);
     rig.close(c, CloseError::Peer);
-    let reason = Reason::Disconnected(Cause::ProtocolError);
+    let reason = Reason::Protocol;
     let torn = Seen::Malformed(c, "the last frame is torn");
     assert_eq!(
         rig.seen(),
