@@ -151,10 +151,12 @@ impl<P: Protocol> Client<P> {
     /// what the transport accepted, and call again. Bytes that it did not accept are returned
     /// again.
     pub fn transmit(&mut self, now: Instant, connection: ConnectionId) -> &[u8] {
+        if self.cluster.connection(connection).is_none() {
+            return &[]; // It has ended, though its Close may still wait to be drained.
+        }
         self.encode(now, connection);
-        self.connections
-            .get(connection)
-            .map_or(&[], |open| &open.output)
+        let open = self.connections.get(connection);
+        open.map_or(&[], |open| &open.output)
     }
 
     /// The transport has accepted the first `count` bytes of what `transmit` returned.

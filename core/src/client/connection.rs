@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use bytes::{Buf, BytesMut};
 
-use crate::{NodeId, RequestId};
+use crate::{NodeId, ReplyTo, RequestId};
 
 /// A new frame starts only while fewer bytes are handed over and not accepted (SEMANTICS 4.3).
 const WRITE_WINDOW: usize = 64 * 1024;
@@ -32,6 +32,8 @@ pub(super) struct Connection<S> {
     writes: VecDeque<PendingWrite>,
     /// So many of them are looked through for withdrawn ones.
     writes_looked_through_at: usize,
+    /// Requests sent whose replies are matched by order and have not come.
+    unanswered: u64,
     /// A Transmit action is out, and `transmit` has not been called since.
     announced: bool,
 }
@@ -55,6 +57,7 @@ impl<S> Connection<S> {
             frames: VecDeque::new(),
             writes: VecDeque::new(),
             writes_looked_through_at: 64,
+            unanswered: 0,
             announced: false,
         }
     }
@@ -88,9 +91,26 @@ impl<S> Connection<S> {
     }
 
     /// What was just appended to the output ends the frame with this serial.
-    pub(super) fn frame_ends(&mut self, serial: u32) {
+    pub(super) fn frame_ends(&mut self, serial: u32, expects_reply: bool) {
+        self.unanswered += u64::from(expects_reply);
         self.frames
             .push_back((self.accepted + self.output.len() as u64, serial));
+    }
+
+    /// Takes note of a reply; false if it answers what was not sent. The cluster lets a reply stand
+    /// for the news that its request was written, so a peer that answers ahead is found out here.
+    pub(super) fn can_be_answered(&mut self, to: ReplyTo) -> bool {
+        match to {
+            ReplyTo::Serial(serial) => {
+                let ahead = |next: &PendingWrite| serial.wrapping_sub(next.serial) < 1 << 31;
+                !self.writes.front().is_some_and(ahead)
+            }
+            ReplyTo::Oldest => {
+                let sent = self.unanswered > 0;
+                self.unanswered = self.unanswered.saturating_sub(1);
+                sent
+            }
+        }
     }
 
     /// The transport accepted `count` bytes.
@@ -120,5 +140,70 @@ impl<S> Connection<S> {
 fn trim(buffer: &mut BytesMut) {
     if buffer.is_empty() && buffer.try_reclaim(KEPT_CAPACITY) {
         *buffer = BytesMut::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection() -> Connection<()> {
+        let node = NodeId {
+            index: 0,
+            generation: 0,
+        };
+        Connection::new(node, (), true)
+    }
+
+    fn write(serial: u32) -> PendingWrite {
+        let request = RequestId {
+            index: 0,
+            generation: serial,
+        };
+        PendingWrite { request, serial }
+    }
+
+    #[test]
+    fn withdrawn_writes_do_not_pile_up_behind_one_that_waits() {
+        let mut connection = connection();
+        for serial in 0..10_000 {
+            connection.queue(write(serial), |serial| serial == 0);
+        }
+        assert!(connection.writes.len() <= 64);
+        assert_eq!(connection.next_write().map(|write| write.serial), Some(0));
+    }
+
+    #[test]
+    fn what_a_huge_frame_took_is_given_back() {
+        let mut connection = connection();
+        for size in [10, 1 << 20, 10] {
+            connection.output.extend_from_slice(&vec![0; size]);
+            connection.frame_ends(7, true);
+            connection.accept(size - 1);
+            assert_eq!(connection.next_accepted_frame(), None);
+            connection.accept(1);
+            assert_eq!(connection.next_accepted_frame(), Some(7));
+            assert!(!connection.output.try_reclaim(KEPT_CAPACITY));
+        }
+    }
+
+    #[test]
+    fn only_what_was_sent_can_be_answered_also_where_serials_wrap() {
+        let mut connection = connection();
+        assert!(connection.can_be_answered(ReplyTo::Serial(u32::MAX)));
+        connection.queue(write(u32::MAX), |_| true);
+        connection.queue(write(0), |_| true);
+        for (serial, expected) in [
+            (u32::MAX - 1, true),
+            (u32::MAX, false),
+            (0, false),
+            (1, false),
+        ] {
+            assert_eq!(
+                connection.can_be_answered(ReplyTo::Serial(serial)),
+                expected,
+                "{serial}"
+            );
+        }
     }
 }

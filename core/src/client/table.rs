@@ -60,3 +60,26 @@ impl Id for ConnectionId {
         Self::index(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(index: u32, generation: u32) -> RequestId {
+        RequestId { index, generation }
+    }
+
+    #[test]
+    fn a_stale_id_finds_nothing_and_takes_nothing() {
+        let mut table = Table::new();
+        table.insert(id(3, 0), "old");
+        table.insert(id(3, 1), "new");
+        for stale in [id(3, 0), id(2, 0), id(9, 0)] {
+            assert_eq!(table.get(stale), None);
+            assert_eq!(table.remove(stale), None);
+        }
+        assert_eq!(table.get_mut(id(3, 1)), Some(&mut "new"));
+        assert_eq!(table.remove(id(3, 1)), Some("new"));
+        assert_eq!(table.get(id(3, 1)), None);
+    }
+}

@@ -101,6 +101,10 @@ impl<P: Protocol> Client<P> {
                 throttle,
                 reply,
             } if open.ready => {
+                if !open.can_be_answered(to) {
+                    let error = Malformed("a reply to a request that was not sent");
+                    return self.malformed(now, connection, error);
+                }
                 // Before the reply frees a slot.
                 if let Some(wait) = throttle {
                     self.throttle(now, connection, wait);
@@ -185,7 +189,7 @@ impl<P: Protocol> Client<P> {
                 .encode(&mut open.state, outgoing, &mut open.output)
             {
                 Ok(()) if open.output.len() > start => {
-                    open.frame_ends(serial);
+                    open.frame_ends(serial, *expects_reply);
                     Input::WriteStarted { connection, serial }
                 }
                 Ok(()) | Err(Rejected) => {

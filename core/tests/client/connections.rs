@@ -231,6 +231,44 @@ fn a_reply_to_nothing_closes_the_connection() {
 }
 
 #[test]
+fn a_reply_to_a_request_that_was_not_sent_closes_the_connection() {
+    let (mut rig, [a, b]) = Rig::ready(config());
+    let id = rig.submit("ahead", ANY);
+    rig.drain();
+    let load = |rig: &Rig, c| {
+        rig.client
+            .cluster()
+            .connection(c)
+            .map_or(0, |c| c.in_flight)
+    };
+    let (lying, other) = if load(&rig, a) > 0 { (a, b) } else { (b, a) };
+    rig.receive(lying, &[Frame::reply(0, "I knew it")]);
+    let why = "a reply to a request that was not sent";
+    assert_eq!(
+        rig.seen(),
+        [Seen::Malformed(lying, why), Seen::Close(lying)]
+    );
+    assert_eq!(rig.sent(other), [Frame::request(0, "ahead")]);
+    rig.receive(other, &[Frame::reply(0, "honestly")]);
+    assert_eq!(rig.seen(), [Seen::Reply(id, "honestly".into())]);
+}
+
+#[test]
+fn what_has_ended_sends_nothing_even_before_its_end_is_drained() {
+    let mut rig = Rig::dialling(1, config());
+    let c = rig.connects()[0];
+    rig.client
+        .handle_input(rig.now, TransportInput::Connected { connection: c });
+    rig.client.shutdown(rig.now, ms(0)).expect("a short drain");
+    assert!(
+        rig.client.transmit(rig.now, c).is_empty(),
+        "not even a hello"
+    );
+    rig.client.read(rig.now, c, &wire(&[Frame::push("news")]));
+    assert_eq!(rig.seen(), [Seen::Abort(c), Seen::Terminated]);
+}
+
+#[test]
 fn pushes_and_replies_come_out_in_the_order_of_their_frames() {
     let (mut rig, [c]) = Rig::ready(config());
     let [first, second] = ["a", "b"].map(|request| rig.submit(request, ANY));

@@ -239,6 +239,26 @@ fn replies_in_order_go_to_the_oldest_request_that_expects_one() {
 }
 
 #[test]
+fn a_reply_out_of_nothing_is_no_reply_to_what_was_not_sent() {
+    let (mut client, connection) = ready();
+    let early = submit(&mut client, "ONE");
+    outputs(&mut client);
+    sent(&mut client, connection);
+    client.read(NOW, connection, b"1\n");
+    assert_eq!(replies(&mut client), [(early, Some("1".to_owned()))]);
+    submit(&mut client, "TWO");
+    outputs(&mut client);
+    client.read(NOW, connection, b"2\n");
+    let close = ClientOutput::Action(ClientAction::Close { connection });
+    assert!(outputs(&mut client).contains(&close));
+    assert_eq!(
+        client.cluster().stats().waiting_requests,
+        1,
+        "it goes elsewhere"
+    );
+}
+
+#[test]
 fn a_cancelled_request_keeps_its_place_in_the_order() {
     let (mut client, connection) = ready();
     let one = submit(&mut client, "ONE");
