@@ -1,6 +1,9 @@
 //! Protocols of other kinds than the ready-made one.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
 use bytes::{BufMut, BytesMut};
 use redial::{
@@ -13,6 +16,9 @@ use redial::{
 };
 
 const NOW: Instant = Instant::from_millis(1);
+
+/// Requests in flight.
+const LIMIT: u32 = 4;
 
 /// Lines, replies in order, a handshake of two steps with a session, pings, several items a frame.
 #[derive(PartialEq, Debug, Default)]
@@ -102,6 +108,14 @@ impl Protocol for Lines {
                         reply: text,
                     }));
                 }
+                ("BUSY", _) => {
+                    return Ok(Some(Item::Reply {
+                        to: ReplyTo::Oldest,
+                        verdict: Verdict::DONE,
+                        throttle: Some(Duration::from_millis(300)),
+                        reply: text,
+                    }));
+                }
                 _ => return Ok(Some(Item::reply(ReplyTo::Oldest, text))),
             }
         }
@@ -112,6 +126,7 @@ impl Protocol for Lines {
 fn dialling() -> (Client<Lines>, ConnectionId) {
     let config = Config::builder()
         .warm(Warm::All)
+        .max_in_flight(LIMIT)
         .build()
         .expect("it is valid");
     let mut client = Client::new(Lines::default(), config, 1, NOW).expect("it suits");
@@ -198,7 +213,7 @@ fn what_the_protocol_itself_holds_lives_across_connections() {
             error: redial::CloseError::Peer,
         },
     );
-    let later = NOW + std::time::Duration::from_secs(1);
+    let later = NOW + Duration::from_secs(1);
     client.handle_timeout(later);
     let second = connect(&mut client);
     assert_eq!(sent(&mut client, second), "HELLO s1\n");
@@ -291,12 +306,30 @@ fn the_reply_of_an_attempt_that_is_tried_again_is_dropped() {
     sent(&mut client, connection);
     client.read(NOW, connection, b"MOVED\n");
     assert_eq!(replies(&mut client), []);
-    let later = NOW + std::time::Duration::from_secs(1);
+    let later = NOW + Duration::from_secs(1);
     client.handle_timeout(later);
     outputs(&mut client);
     assert_eq!(sent(&mut client, connection), "ONE\n");
     client.read(later, connection, b"1\n");
     assert_eq!(replies(&mut client), [(id, Some("1".to_owned()))]);
+}
+
+#[test]
+fn a_reply_may_throttle_before_its_slot_is_used_again() {
+    let (mut client, connection) = ready();
+    for request in ["1", "2", "3", "4", "5"] {
+        submit(&mut client, request);
+    }
+    outputs(&mut client);
+    assert_eq!(sent(&mut client, connection), "1\n2\n3\n4\n");
+    client.read(NOW, connection, b"BUSY\n");
+    assert_eq!(replies(&mut client).len(), 1);
+    let end = NOW + Duration::from_millis(300);
+    for (now, expected) in [(NOW, ""), (end, "5\n")] {
+        client.handle_timeout(now);
+        outputs(&mut client);
+        assert_eq!(sent(&mut client, connection), expected);
+    }
 }
 
 #[test]
