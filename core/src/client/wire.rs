@@ -17,8 +17,7 @@ impl<P: Protocol> Client<P> {
         if self.connections.get(connection).is_some() {
             return; // Told twice.
         }
-        let view = self.cluster.connection(connection);
-        let Some(view) = view.filter(|view| view.connected) else {
+        let Some(view) = self.cluster.connection(connection) else {
             return; // Stale, or it lost its race.
         };
         let Some(spec) = self.cluster.spec(view.node) else {

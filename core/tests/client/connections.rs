@@ -221,6 +221,16 @@ fn a_frame_torn_by_a_reset_is_an_io_error() {
 }
 
 #[test]
+fn a_second_answer_to_the_hello_closes_the_connection() {
+    for status in [Status::Ok, Status::CredentialsRejected] {
+        let (mut rig, [c]) = Rig::ready(config());
+        rig.receive(c, &[Frame::hello_answer(status, 0)]);
+        let why = "a second end of the handshake";
+        assert_eq!(rig.seen(), [Seen::Malformed(c, why), Seen::Close(c)]);
+    }
+}
+
+#[test]
 fn a_reply_to_nothing_closes_the_connection() {
     let (mut rig, [c]) = Rig::ready(config());
     rig.receive(

@@ -1,5 +1,6 @@
 //! Requests from submit to completion, with their payloads.
 
+use bytes::Bytes;
 use redial::{
     Cause,
     Certainty::{NeverWritten, PossiblyWritten},
@@ -156,7 +157,7 @@ fn cancelled_while_its_reply_is_partly_read_the_next_reply_is_not_off_by_one() {
 fn what_the_encoder_refuses_fails_alone() {
     let (mut rig, [c]) = Rig::ready(config());
     let before = rig.submit("before", ANY);
-    let refused = rig.submit(vec![0; 100_000], ANY);
+    let refused = rig.submit(vec![0; 99_996], ANY); // With kind and id one byte over the limit.
     let after = rig.submit("after", ANY);
     assert_eq!(
         rig.sent(c),
@@ -174,6 +175,58 @@ fn what_the_encoder_refuses_fails_alone() {
             Seen::Reply(after, "y".into())
         ]
     );
+}
+
+#[test]
+fn the_longest_frame_is_sent() {
+    let (mut rig, [c]) = Rig::ready(config());
+    rig.submit(vec![0; 99_995], ANY);
+    assert_eq!(rig.sent(c), [Frame::request(0, vec![0; 99_995])]);
+}
+
+#[test]
+fn a_payload_is_kept_until_its_completion_and_no_longer() {
+    let (mut rig, [c]) = Rig::ready(config());
+    let payload = Bytes::from(vec![b'x'; 10]);
+    rig.submit(payload.clone(), ANY);
+    rig.sent(c);
+    assert!(!payload.is_unique());
+    rig.receive(c, &[Frame::reply(0, "done")]);
+    assert!(payload.is_unique());
+}
+
+#[test]
+fn the_queue_counts_the_bytes_of_payloads() {
+    let mut rig = Rig::dialling(1, config().queue_max_bytes(10_u64));
+    rig.submit("six by", ANY);
+    let refused = rig.client.submit(rig.now, "5 more".into(), ANY);
+    assert_eq!(refused.expect_err("11 bytes").error, SubmitError::QueueFull);
+    rig.submit("four", ANY);
+}
+
+#[test]
+fn telling_that_more_was_accepted_than_there_is_does_no_harm() {
+    let (mut rig, [c]) = Rig::ready(config());
+    let id = rig.submit("note", ANY.without_reply());
+    rig.drain();
+    let count = rig.client.transmit(rig.now, c).len();
+    rig.client.transmitted(rig.now, c, count + 1);
+    assert_eq!(rig.seen(), [Seen::Sent(id)]);
+}
+
+#[test]
+fn bytes_accepted_within_a_frame_put_off_the_write_timeout() {
+    let (mut rig, [c]) = Rig::ready(config().write_timeout(ms(1_000)));
+    rig.submit("slow", ANY);
+    rig.drain();
+    for _ in 0..5 {
+        assert!(!rig.client.transmit(rig.now, c).is_empty());
+        rig.pass(ms(999));
+        rig.client.transmitted(rig.now, c, 1);
+    }
+    assert_eq!(rig.seen(), []);
+    rig.pass(ms(1_000));
+    assert!(rig.seen().contains(&Seen::Close(c)));
 }
 
 #[test]
