@@ -2,10 +2,14 @@
 //!
 //! Two echo servers run in threads. Half-way the one that answers is killed, and the client fails
 //! over to the other: `cargo run -p redial --features client,std --example own_loop`
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is outside the core spawns and waits"
+)]
 
 mod server;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -22,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut own = OwnLoop {
         clock,
         client,
-        sockets: HashMap::new(),
+        sockets: BTreeMap::new(),
     };
     own.client
         .set_nodes(clock.now(), &servers.each_ref().map(|s| s.address.into()))?;
@@ -54,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct OwnLoop {
     clock: Clock,
     client: Client<LengthPrefixed>,
-    sockets: HashMap<ConnectionId, TcpStream>,
+    sockets: BTreeMap<ConnectionId, TcpStream>,
 }
 
 impl OwnLoop {
