@@ -2,10 +2,7 @@
 //!
 //! Two echo servers run in threads. Half-way the one that answers is killed, and the client fails
 //! over to the other: `cargo run -p redial --features client,std --example own_loop`
-#![expect(
-    clippy::disallowed_methods,
-    reason = "what is outside the core spawns and waits"
-)]
+#![expect(clippy::disallowed_methods)] // Outside the core one spawns and waits.
 
 mod server;
 
