@@ -88,7 +88,7 @@ impl OwnLoop {
                         }
                         Err(_) => TransportInput::ConnectFailed {
                             connection,
-                            error: ConnectError::Refused,
+                            error: ConnectError::Other,
                         },
                     };
                     client.handle_input(self.clock.now(), input);
@@ -96,7 +96,7 @@ impl OwnLoop {
                 ClientOutput::Action(
                     ClientAction::Close { connection } | ClientAction::Abort { connection },
                 ) => drop(self.sockets.remove(&connection)),
-                // Every turn asks all connections what they have to send; there are no names to resolve.
+                // Every turn asks all connections for bytes; there are no names to resolve.
                 ClientOutput::Action(_) => {}
                 result => results.push(result),
             });

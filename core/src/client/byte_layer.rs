@@ -79,9 +79,8 @@ impl<P: Protocol> Client<P> {
         options: RequestOptions,
     ) -> Result<RequestId, Refused<P::Request>> {
         let expects_reply = options.expects_reply && self.protocol.expects_reply(&request);
-        let size = || u32::try_from(self.protocol.size(&request)).unwrap_or(u32::MAX);
         let bytes = match options.bytes {
-            0 => size(),
+            0 => u32::try_from(self.protocol.size(&request)).unwrap_or(u32::MAX),
             bytes => bytes,
         };
         let options = RequestOptions {
@@ -91,13 +90,12 @@ impl<P: Protocol> Client<P> {
         };
         match self.cluster.submit(now, options) {
             Ok(id) => {
-                self.requests.insert(
-                    id,
-                    Request {
-                        payload: request,
-                        expects_reply,
-                    },
-                );
+                let payload = request;
+                let request = Request {
+                    payload,
+                    expects_reply,
+                };
+                self.requests.insert(id, request);
                 Ok(id)
             }
             Err(error) => Err(Refused { request, error }),

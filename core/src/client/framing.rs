@@ -74,7 +74,8 @@ pub fn put_frame(
 }
 
 /// Takes the next line, that is, bytes up to `\n` or `\r\n`; returns it without its end. `None` if it
-/// is not whole yet.
+/// is not whole yet. A line that comes in pieces is looked through again with each, so keep `max`
+/// small.
 ///
 /// ```
 /// use bytes::BytesMut;

@@ -120,7 +120,7 @@
 //! by `decode` to its `out`, for as many round trips as it takes; what step it is belongs in
 //! [`Connection`](Protocol::Connection). The last step is [`Item::HandshakeDone`], with the limits
 //! that the server laid down, or [`Item::HandshakeFailed`]. Requests are encoded only between
-//! `HandshakeDone` and the end.
+//! `HandshakeDone` and the end; pushes may come at any time, replies only then.
 //!
 //! What outlives a connection is a field of the protocol itself: `decode` stores the session id that
 //! a server gave, the next `start_handshake` asks to resume it, and a server that refuses is
@@ -134,6 +134,10 @@
 //! [`Matching::Order`](crate::Matching::Order) and answers
 //! [`ReplyTo::Oldest`](crate::ReplyTo::Oldest); what came unasked must then be told from replies, as
 //! RESP3 does by its first byte.
+//!
+//! Where a reply can only be read by someone who knows the request (Kafka's responses do not say
+//! which call they answer), [`encode`](Protocol::encode) notes it in `Connection` under the serial
+//! and `decode` looks it up.
 //!
 //! An error that the server reports is a reply like any other, for the application to read. Only
 //! where it says that another try would do better, give a [`Verdict`](crate::Verdict): here (the

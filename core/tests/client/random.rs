@@ -1,4 +1,5 @@
-//! Random conversations: every request gets its own reply, exactly once, however bytes are split.
+//! Random conversations with servers that retry, push, throttle, leave, break and talk nonsense:
+//! every request ends exactly once, with its own reply if with one, however bytes are split.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use redial::{
 use crate::rig::{Rig, Seen, config, ms};
 
 #[test]
-fn every_request_gets_its_own_reply_once_however_bytes_are_split() {
+fn every_request_ends_once_and_with_its_own_reply_however_bytes_are_split() {
     let mut total = Tally::default();
     for seed in 0..200 {
         let tally = Conversation::new(seed).run();
@@ -26,7 +27,7 @@ fn every_request_gets_its_own_reply_once_however_bytes_are_split() {
         total.add(&tally);
     }
     assert!(
-        total.replied > 5_000 && total.sent > 500 && total.failed > 500,
+        total.replied > 5_000 && total.sent > 500 && total.failed > 500 && total.malformed > 100,
         "{total:?}"
     );
 }
@@ -37,6 +38,8 @@ struct Tally {
     replied: usize,
     sent: usize,
     failed: usize,
+    pushed: usize,
+    malformed: usize,
 }
 
 impl Tally {
@@ -45,6 +48,8 @@ impl Tally {
         self.replied += other.replied;
         self.sent += other.sent;
         self.failed += other.failed;
+        self.pushed += other.pushed;
+        self.malformed += other.malformed;
     }
 }
 
@@ -179,8 +184,12 @@ impl Conversation {
                 Seen::Close(connection) | Seen::Abort(connection) => {
                     self.servers.remove(&connection);
                 }
+                Seen::Push(_, push) => {
+                    assert_eq!(push, "news", "seed {}", self.seed);
+                    self.tally.pushed += 1;
+                }
+                Seen::Malformed(..) => self.tally.malformed += 1,
                 Seen::Terminated => {}
-                other => panic!("seed {}: {other:?}", self.seed),
             }
         }
     }
@@ -199,7 +208,19 @@ impl Server {
             let frame = self
                 .unanswered
                 .swap_remove(random.below(self.unanswered.len()));
-            Frame::reply(frame.id, frame.body).encode(&mut self.output);
+            let answer = match random.below(20) {
+                0 => Frame::retry_here(frame.id, ms(5)),
+                1 => Frame::retry_elsewhere(frame.id, ms(5)),
+                _ => Frame::reply(frame.id, frame.body),
+            };
+            answer.encode(&mut self.output);
+        }
+        match random.below(300) {
+            0..10 => Frame::push("news").encode(&mut self.output),
+            10 => Frame::throttle(ms(30)).encode(&mut self.output),
+            11 => Frame::goodbye().encode(&mut self.output),
+            12 => self.output.extend_from_slice(b"nonsense"),
+            _ => {}
         }
     }
 }
