@@ -145,6 +145,8 @@ fn trim(buffer: &mut BytesMut) {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     fn connection() -> Connection<()> {
