@@ -135,8 +135,9 @@ impl Cluster {
         );
         let stalls = connection.is_established() && (unaccepted > 0 || connection.blocked);
         let armed = self.timers.deadline(&connection.stall_timer).is_some();
+        let endless = self.now.after(self.config.write_timeout) == crate::Instant::MAX;
         must!(
-            armed == (stalls && self.config.write_timeout.duration().is_some()),
+            armed == stalls || (stalls && endless),
             "stall timer with {unaccepted} unaccepted"
         );
         if let Phase::Draining(_) = connection.phase {
