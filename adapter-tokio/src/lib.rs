@@ -52,7 +52,10 @@ impl Tokio {
     pub fn new(handle: tokio::runtime::Handle) -> Self {
         let _context = handle.enter();
         let now = tokio::time::Instant::now().into_std();
-        Self { clock: Clock::starting_at(now), handle: handle.clone() }
+        Self {
+            clock: Clock::starting_at(now),
+            handle: handle.clone(),
+        }
     }
 
     /// Converts the times that redial reports to those of the standard library.
@@ -83,13 +86,7 @@ impl Runtime for Tokio {
         _node: &NodeSpec,
         address: Option<SocketAddr>,
     ) -> impl Future<Output = Result<Tcp, ConnectError>> + Send + 'static {
-        async move {
-            // Opaque endpoints are for other transports.
-            let address = address.ok_or(ConnectError::Other)?;
-            let stream = TcpStream::connect(address).await.map_err(connect_error)?;
-            prepare(&stream).map_err(connect_error)?;
-            Ok(Tcp::new(stream))
-        }
+        connect(address)
     }
 
     fn resolve(
@@ -106,10 +103,29 @@ impl Runtime for Tokio {
     }
 }
 
+async fn connect(address: Option<SocketAddr>) -> Result<Tcp, ConnectError> {
+    // Opaque endpoints are for other transports.
+    let address = address.ok_or(ConnectError::Other)?;
+    let stream = TcpStream::connect(address).await.map_err(connect_error)?;
+    if is_self_connected(&stream) {
+        return Err(ConnectError::Refused);
+    }
+    prepare(&stream).map_err(connect_error)?;
+    Ok(Tcp::new(stream))
+}
+
+/// Where nobody listens on a local port, TCP can connect a socket to itself, if the kernel happens
+/// to pick that port as the source.
+fn is_self_connected(stream: &TcpStream) -> bool {
+    matches!((stream.local_addr(), stream.peer_addr()), (Ok(local), Ok(peer)) if local == peer)
+}
+
 /// Requests leave at once, as the driver coalesces them itself; a silent peer is probed.
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let keepalive = TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_INTERVAL);
+    let keepalive = TcpKeepalive::new()
+        .with_time(PROBE_AFTER)
+        .with_interval(PROBE_INTERVAL);
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
