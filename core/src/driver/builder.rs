@@ -82,7 +82,10 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
     where
         P: Protocol<Request: Send, Reply: Send, Push: Send, Connection: Send> + Send + 'static,
     {
-        let runtime = self.runtime.or_else(R::current).ok_or(BuildError::NoRuntime)?;
+        let runtime = self
+            .runtime
+            .or_else(R::current)
+            .ok_or(BuildError::NoRuntime)?;
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
         let now = runtime.now();
         let mut client = Client::new(self.protocol, self.config, seed, now)?;
@@ -112,7 +115,11 @@ impl<P, R> fmt::Debug for Builder<P, R> {
 pub(super) fn parse(servers: &str) -> Result<Vec<NodeSpec>, ServersError> {
     let entry = |(index, entry): (usize, &str)| match entry.trim().parse::<Endpoint>() {
         Ok(endpoint) => Ok(NodeSpec::new(endpoint)),
-        Err(error) => Err(ServersError::Entry { index, entry: entry.trim().to_string(), error }),
+        Err(error) => Err(ServersError::Entry {
+            index,
+            entry: entry.trim().to_string(),
+            error,
+        }),
     };
     servers.split(',').enumerate().map(entry).collect()
 }
@@ -127,16 +134,26 @@ mod tests {
     fn a_list_of_servers_is_parsed_or_the_wrong_entry_is_named() {
         let texts = |servers| {
             parse(servers).map(|nodes| {
-                nodes.iter().map(|node| node.endpoint.to_string()).collect::<Vec<_>>()
+                nodes
+                    .iter()
+                    .map(|node| node.endpoint.to_string())
+                    .collect::<Vec<_>>()
             })
         };
         let wrong = |index, entry: &str, error| {
-            Err(ServersError::Entry { index, entry: entry.into(), error })
+            Err(ServersError::Entry {
+                index,
+                entry: entry.into(),
+                error,
+            })
         };
         use crate::EndpointError::{Host, Port};
         for (servers, expected) in [
             ("a:1", Ok(vec!["a:1".into()])),
-            ("a:1, [::1]:2 ,1.2.3.4:3", Ok(vec!["a:1".into(), "[::1]:2".into(), "1.2.3.4:3".into()])),
+            (
+                "a:1, [::1]:2 ,1.2.3.4:3",
+                Ok(vec!["a:1".into(), "[::1]:2".into(), "1.2.3.4:3".into()]),
+            ),
             ("", wrong(0, "", Port)),
             ("a:1,", wrong(1, "", Port)),
             ("a:1,b", wrong(1, "b", Port)),

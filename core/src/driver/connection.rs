@@ -117,7 +117,9 @@ impl<S: Stream> Connection<S> {
         P: Protocol,
         R: Runtime<Stream = S>,
     {
-        let Phase::Open(stream) = &mut self.phase else { return Ok(false) };
+        let Phase::Open(stream) = &mut self.phase else {
+            return Ok(false);
+        };
         let id = self.id;
         let mut again = false;
         if self.writing {
@@ -172,7 +174,9 @@ impl<S: Stream> Connection<S> {
     /// Closes it in good order, as far as that is possible at once.
     pub(super) fn close(mut self) {
         if let Phase::Open(stream) = &mut self.phase {
-            let _ = stream.as_mut().poll_close(&mut Context::from_waker(Waker::noop()));
+            let _ = stream
+                .as_mut()
+                .poll_close(&mut Context::from_waker(Waker::noop()));
         }
     }
 }

@@ -113,8 +113,15 @@ struct Inner<T> {
 impl<T> Feed<T> {
     /// A feed and its receiver.
     pub(super) fn new() -> (Arc<Self>, Receiver<T>) {
-        let inner = Inner { items: VecDeque::new(), dropped: 0, ended: false, waker: None };
-        let feed = Arc::new(Self { inner: Mutex::new(inner) });
+        let inner = Inner {
+            items: VecDeque::new(),
+            dropped: 0,
+            ended: false,
+            waker: None,
+        };
+        let feed = Arc::new(Self {
+            inner: Mutex::new(inner),
+        });
         (Arc::clone(&feed), Receiver { feed })
     }
 

@@ -40,7 +40,9 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     }
 
     pub(super) fn new(shared: Arc<Shared<P>>, runtime: R) -> Self {
-        Self { inner: Arc::new(Inner { shared, runtime }) }
+        Self {
+            inner: Arc::new(Inner { shared, runtime }),
+        }
     }
 
     /// A request: say more about it, then `.await` it. It is submitted when it is first polled, and
@@ -122,19 +124,30 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeSnapshot> {
         let state = lock(&self.inner.shared.state);
-        state.client.cluster().nodes().map(NodeSnapshot::from).collect()
+        state
+            .client
+            .cluster()
+            .nodes()
+            .map(NodeSnapshot::from)
+            .collect()
     }
 
     /// The node at this endpoint.
     #[must_use]
     pub fn find(&self, endpoint: &Endpoint) -> Option<NodeId> {
-        lock(&self.inner.shared.state).client.cluster().find(endpoint)
+        lock(&self.inner.shared.state)
+            .client
+            .cluster()
+            .find(endpoint)
     }
 
     /// The node with this key.
     #[must_use]
     pub fn find_key(&self, key: &str) -> Option<NodeId> {
-        lock(&self.inner.shared.state).client.cluster().find_key(key)
+        lock(&self.inner.shared.state)
+            .client
+            .cluster()
+            .find_key(key)
     }
 
     /// Counters and gauges.
@@ -187,13 +200,17 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
 
 impl<P: Protocol, R: Runtime> Clone for Handle<P, R> {
     fn clone(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner) }
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
     }
 }
 
 impl<P: Protocol, R: Runtime> fmt::Debug for Handle<P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("stats", &self.stats()).finish_non_exhaustive()
+        f.debug_struct("Handle")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
     }
 }
 
@@ -201,6 +218,8 @@ impl<P: Protocol, R: Runtime> fmt::Debug for Handle<P, R> {
 impl<P: Protocol, R: Runtime> Drop for Inner<P, R> {
     fn drop(&mut self) {
         // Zero is never too long.
-        let _ = self.shared.call(|state| state.client.shutdown(self.runtime.now(), Duration::ZERO));
+        let _ = self
+            .shared
+            .call(|state| state.client.shutdown(self.runtime.now(), Duration::ZERO));
     }
 }

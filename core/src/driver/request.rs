@@ -29,7 +29,11 @@ pub struct Request<P: Protocol, R: Runtime> {
 
 impl<P: Protocol, R: Runtime> Request<P, R> {
     pub(super) const fn new(inner: Arc<Inner<P, R>>, request: P::Request) -> Self {
-        Self { inner, request, options: RequestOptions::new() }
+        Self {
+            inner,
+            request,
+            options: RequestOptions::new(),
+        }
     }
 
     /// For this node and no other. Default: for any.
@@ -80,14 +84,23 @@ impl<P: Protocol, R: Runtime> IntoFuture for Request<P, R> {
     type IntoFuture = ResponseFuture<P, R>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Self { inner, request, options } = self;
-        ResponseFuture { inner, stage: Stage::New(Some(request), options) }
+        let Self {
+            inner,
+            request,
+            options,
+        } = self;
+        ResponseFuture {
+            inner,
+            stage: Stage::New(Some(request), options),
+        }
     }
 }
 
 impl<P: Protocol, R: Runtime> fmt::Debug for Request<P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Request")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -107,7 +120,10 @@ enum Stage<Q> {
 
 impl<P: Protocol, R: Runtime> ResponseFuture<P, R> {
     pub(super) const fn ready(inner: Arc<Inner<P, R>>, options: RequestOptions) -> Self {
-        Self { inner, stage: Stage::New(None, options) }
+        Self {
+            inner,
+            stage: Stage::New(None, options),
+        }
     }
 }
 
@@ -126,9 +142,10 @@ impl<P: Protocol, R: Runtime> Future for ResponseFuture<P, R> {
                     }
                     let now = runtime.now();
                     let id = match request {
-                        Some(request) => {
-                            state.client.submit(now, request, options).map_err(|r| r.error)?
-                        }
+                        Some(request) => state
+                            .client
+                            .submit(now, request, options)
+                            .map_err(|r| r.error)?,
                         None => state.client.await_ready(now, options)?,
                     };
                     Ok(state.waiters.insert(id, waker))
@@ -158,7 +175,9 @@ impl<P: Protocol, R: Runtime> Unpin for ResponseFuture<P, R> {}
 
 impl<P: Protocol, R: Runtime> Drop for ResponseFuture<P, R> {
     fn drop(&mut self) {
-        let Stage::Waiting(place) = self.stage else { return };
+        let Stage::Waiting(place) = self.stage else {
+            return;
+        };
         let Inner { shared, runtime } = &*self.inner;
         // What is returned is dropped without the lock.
         let _waiter = shared.call(|state| {

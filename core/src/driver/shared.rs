@@ -46,12 +46,28 @@ pub(super) struct Outbox {
 
 /// An action with what it needs to be carried out.
 pub(super) enum Todo {
-    Resolve { attempt: AttemptId, host: Box<str>, port: u16 },
-    AbortResolve { attempt: AttemptId },
-    Connect { connection: ConnectionId, node: NodeSpec, address: Option<SocketAddr> },
-    Transmit { connection: ConnectionId },
-    Close { connection: ConnectionId },
-    Abort { connection: ConnectionId },
+    Resolve {
+        attempt: AttemptId,
+        host: Box<str>,
+        port: u16,
+    },
+    AbortResolve {
+        attempt: AttemptId,
+    },
+    Connect {
+        connection: ConnectionId,
+        node: NodeSpec,
+        address: Option<SocketAddr>,
+    },
+    Transmit {
+        connection: ConnectionId,
+    },
+    Close {
+        connection: ConnectionId,
+    },
+    Abort {
+        connection: ConnectionId,
+    },
 }
 
 impl<P: Protocol> Shared<P> {
@@ -65,7 +81,10 @@ impl<P: Protocol> Shared<P> {
             ended: false,
             called: false,
         };
-        Self { state: Mutex::new(state), wakeups: Arc::default() }
+        Self {
+            state: Mutex::new(state),
+            wakeups: Arc::default(),
+        }
     }
 
     /// For handles: changes the client, and leaves the outputs to the driver.
@@ -97,18 +116,41 @@ impl<P: Protocol> State<P> {
         match output {
             ClientOutput::Completion { request, result } => {
                 // A request whose future is gone has nobody to wake.
-                outbox.wake.extend(self.waiters.complete(request, result).ok());
+                outbox
+                    .wake
+                    .extend(self.waiters.complete(request, result).ok());
             }
             ClientOutput::Action(action) => outbox.todo.extend(self.prepare(action)),
-            ClientOutput::Push { node, connection, push } => {
+            ClientOutput::Push {
+                node,
+                connection,
+                push,
+            } => {
                 if let Some(feed) = &self.pushes {
-                    let record = PushRecord { at: now, node, connection, push };
+                    let record = PushRecord {
+                        at: now,
+                        node,
+                        connection,
+                        push,
+                    };
                     outbox.wake.extend(feed.push(record));
                 }
             }
             ClientOutput::Event(event) => self.publish(now, ClientEvent::Cluster(event), outbox),
-            ClientOutput::Malformed { node, connection, error } => {
-                self.publish(now, ClientEvent::Malformed { node, connection, error }, outbox);
+            ClientOutput::Malformed {
+                node,
+                connection,
+                error,
+            } => {
+                self.publish(
+                    now,
+                    ClientEvent::Malformed {
+                        node,
+                        connection,
+                        error,
+                    },
+                    outbox,
+                );
             }
             ClientOutput::Terminated => outbox.terminated = true,
         }
@@ -117,7 +159,9 @@ impl<P: Protocol> State<P> {
     fn publish(&mut self, at: Instant, event: ClientEvent, outbox: &mut Outbox) {
         self.events.retain(|feed| !feed.is_abandoned());
         let record = EventRecord { at, event };
-        outbox.wake.extend(self.events.iter().filter_map(|feed| feed.push(record)));
+        outbox
+            .wake
+            .extend(self.events.iter().filter_map(|feed| feed.push(record)));
     }
 
     /// Adds the names, which can be read now and perhaps not later.
@@ -125,14 +169,23 @@ impl<P: Protocol> State<P> {
         let spec = |node| self.client.cluster().spec(node);
         Some(match action {
             ClientAction::Resolve { attempt, node } => match &spec(node)?.endpoint {
-                Endpoint::Name { host, port } => {
-                    Todo::Resolve { attempt, host: host.clone(), port: *port }
-                }
+                Endpoint::Name { host, port } => Todo::Resolve {
+                    attempt,
+                    host: host.clone(),
+                    port: *port,
+                },
                 Endpoint::Address(_) | Endpoint::Opaque(_) => return None,
             },
-            ClientAction::Connect { connection, node, address, .. } => {
-                Todo::Connect { connection, node: spec(node)?.clone(), address }
-            }
+            ClientAction::Connect {
+                connection,
+                node,
+                address,
+                ..
+            } => Todo::Connect {
+                connection,
+                node: spec(node)?.clone(),
+                address,
+            },
             ClientAction::AbortResolve { attempt } => Todo::AbortResolve { attempt },
             ClientAction::Transmit { connection } => Todo::Transmit { connection },
             ClientAction::Close { connection } => Todo::Close { connection },

@@ -54,7 +54,13 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
     pub(super) fn new(shared: Arc<Shared<P>>, runtime: R) -> Self {
         Self {
             timer: runtime.timer(),
-            core: Core { shared, runtime, outbox: Outbox::default(), deadline: None, waiting: 0 },
+            core: Core {
+                shared,
+                runtime,
+                outbox: Outbox::default(),
+                deadline: None,
+                waiting: 0,
+            },
             armed: None,
             resolves: Vec::new(),
             connections: Vec::new(),
@@ -115,7 +121,9 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
     /// Ready when it is time to look at the clock. A deadline that has moved away leaves the timer
     /// alone: one idle wake-up costs less than setting it anew for every request.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(deadline) = self.core.deadline else { return Poll::Pending };
+        let Some(deadline) = self.core.deadline else {
+            return Poll::Pending;
+        };
         if self.armed.is_none_or(|armed| deadline < armed) {
             self.timer.set(deadline);
             self.armed = Some(deadline);
@@ -128,7 +136,9 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
     }
 
     fn poll_next_source(&mut self) {
-        let Some(source) = self.ready.pop_front() else { return };
+        let Some(source) = self.ready.pop_front() else {
+            return;
+        };
         let turn = match source {
             Source::Resolve(index) => match self.resolves.get_mut(index) {
                 Some(Some(resolve)) => resolve.poll(&mut self.core),
@@ -169,7 +179,11 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
                     self.ready.push_back(Source::Connection(connection.index()));
                 }
             }
-            Todo::Resolve { attempt, host, port } => {
+            Todo::Resolve {
+                attempt,
+                host,
+                port,
+            } => {
                 let source = Source::Resolve(attempt.index());
                 let resolve = Resolve {
                     attempt,
@@ -180,9 +194,15 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
                 self.ready.push_back(source);
             }
             Todo::AbortResolve { attempt } => {
-                take(&mut self.resolves, attempt.index(), |resolve| resolve.attempt == attempt);
+                take(&mut self.resolves, attempt.index(), |resolve| {
+                    resolve.attempt == attempt
+                });
             }
-            Todo::Connect { connection, node, address } => {
+            Todo::Connect {
+                connection,
+                node,
+                address,
+            } => {
                 let source = Source::Connection(connection.index());
                 let connect = self.core.runtime.connect(&node, address);
                 let entry = Connection::new(connection, connect, wakeups.source(source));
@@ -190,7 +210,9 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
                 self.ready.push_back(source);
             }
             Todo::Close { connection } | Todo::Abort { connection } => {
-                let entry = take(&mut self.connections, connection.index(), |c| c.id == connection);
+                let entry = take(&mut self.connections, connection.index(), |c| {
+                    c.id == connection
+                });
                 if let Some(entry) = entry {
                     entry.close();
                 }

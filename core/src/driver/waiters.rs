@@ -31,7 +31,12 @@ pub(super) struct Waiter<T> {
 
 impl<T> Waiters<T> {
     pub(super) const fn new() -> Self {
-        Self { places: Vec::new(), free: Vec::new(), of_request: Vec::new(), waiting: 0 }
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            of_request: Vec::new(),
+            waiting: 0,
+        }
     }
 
     /// How many requests are waited for.
@@ -42,7 +47,11 @@ impl<T> Waiters<T> {
     /// From now on `waker` waits for `request`.
     pub(super) fn insert(&mut self, request: RequestId, waker: Waker) -> Place {
         let place = self.free.pop().unwrap_or(self.places.len());
-        let waiter = Waiter { request, waker: Some(waker), result: None };
+        let waiter = Waiter {
+            request,
+            waker: Some(waker),
+            result: None,
+        };
         match self.places.get_mut(place) {
             Some(free) => *free = waiter,
             None => self.places.push(waiter),
@@ -57,7 +66,11 @@ impl<T> Waiters<T> {
 
     /// The request is complete. Returns whom to wake, or the result if nobody waits (any more).
     pub(super) fn complete(&mut self, request: RequestId, result: T) -> Result<Waker, T> {
-        let place = self.of_request.get(request.index()).copied().unwrap_or(Place::MAX);
+        let place = self
+            .of_request
+            .get(request.index())
+            .copied()
+            .unwrap_or(Place::MAX);
         if let Some(waiter) = self.places.get_mut(place)
             && waiter.request == request
             && let Some(waker) = waiter.waker.take()
@@ -90,7 +103,11 @@ impl<T> Waiters<T> {
         let waiter = &mut self.places[place];
         let (waker, result) = (waiter.waker.take(), waiter.result.take());
         self.waiting -= usize::from(waker.is_some());
-        Waiter { request: waiter.request, waker, result }
+        Waiter {
+            request: waiter.request,
+            waker,
+            result,
+        }
     }
 
     /// Completes everyone who still waits.

@@ -33,7 +33,11 @@ impl Wakeups {
     pub(super) fn register(&self, waker: &Waker) {
         let mut inner = lock(&self.inner);
         let known = inner.task.as_ref().is_some_and(|w| w.will_wake(waker));
-        let old = if known { None } else { inner.task.replace(waker.clone()) };
+        let old = if known {
+            None
+        } else {
+            inner.task.replace(waker.clone())
+        };
         drop(inner);
         drop(old);
     }
@@ -53,7 +57,11 @@ impl Wakeups {
 
     /// A waker that puts this source on the list and wakes the driver.
     pub(super) fn source(self: &Arc<Self>, source: Source) -> Arc<SourceWaker> {
-        Arc::new(SourceWaker { source, listed: AtomicBool::new(false), wakeups: Arc::clone(self) })
+        Arc::new(SourceWaker {
+            source,
+            listed: AtomicBool::new(false),
+            wakeups: Arc::clone(self),
+        })
     }
 }
 
