@@ -5,11 +5,11 @@ use core::{
     pin::Pin,
     task::{Context, Poll, Waker},
 };
-use std::{boxed::Box, io, sync::Arc};
+use std::{boxed::Box, sync::Arc};
 
 use super::{
+    access::Access,
     runtime::{Runtime, Stream},
-    task::Core,
     wakeups::SourceWaker,
 };
 use crate::{
@@ -23,19 +23,27 @@ pub(super) struct Connection<S> {
     phase: Phase<S>,
     source: Arc<SourceWaker>,
     waker: Waker,
-    /// The client may have bytes to send.
-    pub(super) writing: bool,
-    /// The stream took nothing the last time.
-    blocked: bool,
-    /// The stream may hold bytes of its own that have not left.
-    flushing: bool,
-    /// A read may give something.
-    reading: bool,
 }
 
 enum Phase<S> {
     Connecting(Pin<Box<dyn Future<Output = Result<S, ConnectError>> + Send>>),
-    Open(Pin<Box<S>>),
+    Open(Open<S>),
+}
+
+/// A transport that is up.
+struct Open<S> {
+    id: ConnectionId,
+    stream: Pin<Box<S>>,
+    /// The client may have bytes to send.
+    writing: bool,
+    /// The stream took nothing the last time, and the client knows.
+    blocked: bool,
+    /// The stream may hold bytes of its own that have not left.
+    flushing: bool,
+    /// Writing has failed. What can still be read is read, then it is closed.
+    broken: bool,
+    /// A read may give something.
+    reading: bool,
 }
 
 /// What to do with a source after it was polled.
@@ -60,45 +68,45 @@ impl<S: Stream> Connection<S> {
             phase: Phase::Connecting(Box::pin(connect)),
             waker: Waker::from(Arc::clone(&source)),
             source,
-            writing: false,
-            blocked: false,
-            flushing: false,
-            reading: false,
         }
     }
 
-    /// One try to connect, or one write and one read: a peer that never stops sending holds up
-    /// nobody, and a peer that never reads does not keep us from reading.
-    pub(super) fn poll<P, R>(&mut self, core: &mut Core<P, R>, buffer: &mut [u8]) -> Turn
+    /// The client has bytes to send.
+    pub(super) const fn transmit(&mut self) {
+        if let Phase::Open(open) = &mut self.phase {
+            open.writing = true;
+        }
+    }
+
+    /// Tries to connect, or serves the transport.
+    pub(super) fn poll<P, R>(&mut self, access: &mut Access<P, R>, buffer: &mut [u8]) -> Turn
     where
         P: Protocol,
         R: Runtime<Stream = S>,
     {
         let woken = self.source.take_listed();
-        let waker = self.waker.clone();
-        let mut cx = Context::from_waker(&waker);
+        let mut cx = Context::from_waker(&self.waker);
         let connection = self.id;
         match &mut self.phase {
             Phase::Connecting(connect) => match connect.as_mut().poll(&mut cx) {
                 Poll::Pending => Turn::Wait,
                 Poll::Ready(Ok(stream)) => {
-                    self.phase = Phase::Open(Box::pin(stream));
-                    self.reading = true;
-                    core.input(TransportInput::Connected { connection });
+                    self.phase = Phase::Open(Open::new(connection, stream));
+                    access.input(TransportInput::Connected { connection });
                     Turn::Again
                 }
                 Poll::Ready(Err(error)) => {
-                    core.input(TransportInput::ConnectFailed { connection, error });
+                    access.input(TransportInput::ConnectFailed { connection, error });
                     Turn::Gone
                 }
             },
-            Phase::Open(_) => {
-                self.reading |= woken;
-                match self.poll_open(&mut cx, core, buffer) {
+            Phase::Open(open) => {
+                open.reading |= woken;
+                match open.serve(&mut cx, access, buffer) {
                     Ok(true) => Turn::Again,
                     Ok(false) => Turn::Wait,
                     Err(error) => {
-                        core.input(TransportInput::Closed { connection, error });
+                        access.input(TransportInput::Closed { connection, error });
                         Turn::Gone
                     }
                 }
@@ -106,81 +114,131 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Whether there may be more to do at once.
-    fn poll_open<P, R>(
-        &mut self,
-        cx: &mut Context<'_>,
-        core: &mut Core<P, R>,
-        buffer: &mut [u8],
-    ) -> Result<bool, CloseError>
-    where
-        P: Protocol,
-        R: Runtime<Stream = S>,
-    {
-        let Phase::Open(stream) = &mut self.phase else {
-            return Ok(false);
-        };
-        let id = self.id;
-        let mut again = false;
-        if self.writing {
-            let length = core.with(|client, now| {
-                let bytes = client.transmit(now, id);
-                let length = bytes.len().min(buffer.len());
-                buffer[..length].copy_from_slice(&bytes[..length]);
-                length
-            });
-            if length == 0 {
-                self.writing = false;
-            } else if let Poll::Ready(accepted) = stream.as_mut().poll_write(cx, &buffer[..length])
-            {
-                let accepted = accepted.ok().filter(|&n| n > 0).ok_or(CloseError::Io)?;
-                self.blocked = false;
-                self.flushing = true;
-                self.writing = core.with(|client, now| {
-                    client.transmitted(now, id, accepted);
-                    !client.transmit(now, id).is_empty()
-                });
-                again |= self.writing;
-            } else if !self.blocked {
-                self.blocked = true;
-                core.input(TransportInput::WriteBlocked { connection: id });
-            }
-        }
-        if self.flushing && !self.writing {
-            match stream.as_mut().poll_flush(cx) {
-                Poll::Ready(flushed) => {
-                    flushed.map_err(close_error)?;
-                    self.flushing = false;
-                }
-                Poll::Pending => {}
-            }
-        }
-        if self.reading {
-            match stream.as_mut().poll_read(cx, buffer) {
-                Poll::Pending => self.reading = false,
-                Poll::Ready(read) => {
-                    let length = read.map_err(close_error)?;
-                    if length == 0 {
-                        return Err(CloseError::Peer);
-                    }
-                    core.with(|client, now| client.read(now, id, &buffer[..length]));
-                    again = true;
-                }
-            }
-        }
-        Ok(again)
-    }
-
     /// Closes it in good order, as far as that is possible at once.
     pub(super) fn close(mut self) {
-        if let Phase::Open(stream) = &mut self.phase {
-            let _ = stream
-                .as_mut()
-                .poll_close(&mut Context::from_waker(Waker::noop()));
+        if let Phase::Open(open) = &mut self.phase {
+            let mut cx = Context::from_waker(Waker::noop());
+            let _ = open.stream.as_mut().poll_close(&mut cx);
         }
     }
 }
 
-fn close_error(_: io::Error) -> CloseError {
-    CloseError::Io
+impl<S: Stream> Open<S> {
+    fn new(id: ConnectionId, stream: S) -> Self {
+        Self {
+            id,
+            stream: Box::pin(stream),
+            writing: false,
+            blocked: false,
+            flushing: false,
+            broken: false,
+            reading: true,
+        }
+    }
+
+    /// One write and one read: a peer that never stops sending holds up nobody, and a peer that
+    /// never reads does not keep us from reading. Returns whether there may be more to do at once.
+    fn serve<P, R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: &mut Access<P, R>,
+        buffer: &mut [u8],
+    ) -> Result<bool, CloseError>
+    where
+        P: Protocol,
+        R: Runtime,
+    {
+        let mut again = false;
+        if self.writing && !self.broken {
+            again |= self.write(cx, access, buffer);
+        }
+        if self.flushing && !self.writing && !self.broken {
+            self.flush(cx);
+        }
+        if self.reading || self.broken {
+            again |= self.read(cx, access, buffer)?;
+        }
+        Ok(again)
+    }
+
+    /// Writes what the client hands over. Returns whether there is more and the stream took some.
+    fn write<P, R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: &mut Access<P, R>,
+        buffer: &mut [u8],
+    ) -> bool
+    where
+        P: Protocol,
+        R: Runtime,
+    {
+        let id = self.id;
+        let length = access.with(|client, now| {
+            let bytes = client.transmit(now, id);
+            let length = bytes.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&bytes[..length]);
+            length
+        });
+        if length == 0 {
+            self.writing = false;
+            return false;
+        }
+        match self.stream.as_mut().poll_write(cx, &buffer[..length]) {
+            Poll::Pending => {
+                if !self.blocked {
+                    self.blocked = true;
+                    access.input(TransportInput::WriteBlocked { connection: id });
+                }
+                false
+            }
+            Poll::Ready(Ok(0) | Err(_)) => {
+                self.broken = true;
+                false
+            }
+            Poll::Ready(Ok(accepted)) => {
+                self.blocked = false;
+                self.flushing = true;
+                self.writing = access.with(|client, now| {
+                    client.transmitted(now, id, accepted);
+                    !client.transmit(now, id).is_empty()
+                });
+                self.writing
+            }
+        }
+    }
+
+    fn flush(&mut self, cx: &mut Context<'_>) {
+        match self.stream.as_mut().poll_flush(cx) {
+            Poll::Pending => {}
+            Poll::Ready(Ok(())) => self.flushing = false,
+            Poll::Ready(Err(_)) => self.broken = true,
+        }
+    }
+
+    /// Reads for the client. Returns whether something came.
+    fn read<P, R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: &mut Access<P, R>,
+        buffer: &mut [u8],
+    ) -> Result<bool, CloseError>
+    where
+        P: Protocol,
+        R: Runtime,
+    {
+        match self.stream.as_mut().poll_read(cx, buffer) {
+            Poll::Pending if self.broken => Err(CloseError::Io),
+            Poll::Pending => {
+                self.reading = false;
+                Ok(false)
+            }
+            Poll::Ready(Ok(0)) => Err(CloseError::Peer),
+            Poll::Ready(Ok(length)) => {
+                let id = self.id;
+                access.with(|client, now| client.read(now, id, &buffer[..length]));
+                Ok(true)
+            }
+            Poll::Ready(Err(_)) => Err(CloseError::Io),
+        }
+    }
 }

@@ -6,31 +6,32 @@ use core::{
     net::SocketAddr,
     pin::Pin,
     task::{Context, Poll, Waker},
-    time::Duration,
 };
-use std::{boxed::Box, collections::VecDeque, io, sync::Arc as StdArc, thread, vec, vec::Vec};
+use std::{boxed::Box, collections::VecDeque, io, sync::Arc as StdArc, vec, vec::Vec};
 
 use super::{
+    access::Access,
     connection::{Connection, Turn},
     runtime::{Runtime, Timer},
-    shared::{Outbox, Shared, Todo},
-    sync::{Arc, lock},
+    shared::{Shared, Todo},
+    sync::Arc,
     wakeups::{Source, SourceWaker},
 };
 use crate::{
-    AttemptId, Certainty, Instant, Reason, RequestError,
-    client::{Client, Protocol, TransportInput},
+    AttemptId, Instant,
+    client::{Protocol, TransportInput},
 };
 
-/// How many sources (and timer expiries) one poll serves before it lets other tasks run.
-const BUDGET: usize = 128;
+/// How many turns of sources, or expiries of the timer, one poll serves before it lets other tasks
+/// run.
+const BUDGET: usize = 32;
 
 /// For one read or one write. As much as a connection may have handed over and not accepted.
 const BUFFER: usize = 64 * 1024;
 
 /// The future that a runtime runs.
 pub(super) struct Driver<P: Protocol, R: Runtime> {
-    core: Core<P, R>,
+    access: Access<P, R>,
     timer: R::Timer,
     /// When the timer will wake us, unless it has.
     armed: Option<Instant>,
@@ -54,13 +55,7 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
     pub(super) fn new(shared: Arc<Shared<P>>, runtime: R) -> Self {
         Self {
             timer: runtime.timer(),
-            core: Core {
-                shared,
-                runtime,
-                outbox: Outbox::default(),
-                deadline: None,
-                waiting: 0,
-            },
+            access: Access::new(shared, runtime),
             armed: None,
             resolves: Vec::new(),
             connections: Vec::new(),
@@ -80,21 +75,21 @@ impl<P: Protocol, R: Runtime> Future for Driver<P, R> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.core.shared.wakeups.register(cx.waker());
-        this.core.settle();
+        this.access.shared.wakeups.register(cx.waker());
+        this.access.settle();
         let mut budget = BUDGET;
         while budget > 0 {
             this.act();
-            if this.core.outbox.terminated {
+            if this.access.outbox.terminated {
                 return Poll::Ready(());
             }
-            this.core.shared.wakeups.take_ready(&mut this.ready);
+            this.access.shared.wakeups.take_ready(&mut this.ready);
             if this.ready.is_empty() {
                 if this.poll_timer(cx).is_pending() {
                     return Poll::Pending;
                 }
                 budget -= 1;
-                this.core.settle();
+                this.access.settle();
             } else if this.waits_for_more() {
                 break;
             }
@@ -113,7 +108,7 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
     /// Whether to let the other tasks run once before the flush: only while requests other than the
     /// one to be sent are open, for else there is nobody who could add to it.
     fn waits_for_more(&mut self) -> bool {
-        let wait = mem::take(&mut self.fresh) && self.core.waiting > 1 && !self.yielded;
+        let wait = mem::take(&mut self.fresh) && self.access.waiting > 1 && !self.yielded;
         self.yielded = wait;
         wait
     }
@@ -121,7 +116,7 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
     /// Ready when it is time to look at the clock. A deadline that has moved away leaves the timer
     /// alone: one idle wake-up costs less than setting it anew for every request.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(deadline) = self.core.deadline else {
+        let Some(deadline) = self.access.deadline else {
             return Poll::Pending;
         };
         if self.armed.is_none_or(|armed| deadline < armed) {
@@ -141,11 +136,11 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
         };
         let turn = match source {
             Source::Resolve(index) => match self.resolves.get_mut(index) {
-                Some(Some(resolve)) => resolve.poll(&mut self.core),
+                Some(Some(resolve)) => resolve.poll(&mut self.access),
                 _ => Turn::Wait,
             },
             Source::Connection(index) => match self.connections.get_mut(index) {
-                Some(Some(connection)) => connection.poll(&mut self.core, &mut self.buffer),
+                Some(Some(connection)) => connection.poll(&mut self.access, &mut self.buffer),
                 _ => Turn::Wait,
             },
         };
@@ -159,22 +154,22 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
 
     /// Carries out what the client wants.
     fn act(&mut self) {
-        let mut todo = mem::take(&mut self.core.outbox.todo);
+        let mut todo = mem::take(&mut self.access.outbox.todo);
         for todo in todo.drain(..) {
             self.carry_out(todo);
         }
         // Keeps the allocation.
-        self.core.outbox.todo = todo;
+        self.access.outbox.todo = todo;
     }
 
     fn carry_out(&mut self, todo: Todo) {
-        let wakeups = &self.core.shared.wakeups;
+        let wakeups = &self.access.shared.wakeups;
         match todo {
             Todo::Transmit { connection } => {
                 if let Some(Some(c)) = self.connections.get_mut(connection.index())
                     && c.id == connection
                 {
-                    c.writing = true;
+                    c.transmit();
                     self.fresh = true;
                     self.ready.push_back(Source::Connection(connection.index()));
                 }
@@ -187,7 +182,7 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
                 let source = Source::Resolve(attempt.index());
                 let resolve = Resolve {
                     attempt,
-                    future: Box::pin(self.core.runtime.resolve(&host, port)),
+                    future: Box::pin(self.access.runtime.resolve(&host, port)),
                     source: wakeups.source(source),
                 };
                 put(&mut self.resolves, attempt.index(), resolve);
@@ -204,7 +199,7 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
                 address,
             } => {
                 let source = Source::Connection(connection.index());
-                let connect = self.core.runtime.connect(&node, address);
+                let connect = self.access.runtime.connect(&node, address);
                 let entry = Connection::new(connection, connect, wakeups.source(source));
                 put(&mut self.connections, connection.index(), entry);
                 self.ready.push_back(source);
@@ -222,7 +217,7 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
 }
 
 impl Resolve {
-    fn poll<P: Protocol, R: Runtime>(&mut self, core: &mut Core<P, R>) -> Turn {
+    fn poll<P: Protocol, R: Runtime>(&mut self, access: &mut Access<P, R>) -> Turn {
         self.source.take_listed();
         let waker = Waker::from(StdArc::clone(&self.source));
         let Poll::Ready(result) = self.future.as_mut().poll(&mut Context::from_waker(&waker))
@@ -231,63 +226,10 @@ impl Resolve {
         };
         let attempt = self.attempt;
         match result {
-            Ok(addresses) => core.with(|client, now| client.resolved(now, attempt, &addresses)),
-            Err(_) => core.input(TransportInput::ResolveFailed { attempt }),
+            Ok(addresses) => access.with(|client, now| client.resolved(now, attempt, &addresses)),
+            Err(_) => access.input(TransportInput::ResolveFailed { attempt }),
         }
         Turn::Gone
-    }
-}
-
-/// The driver's access to the client.
-pub(super) struct Core<P: Protocol, R: Runtime> {
-    shared: Arc<Shared<P>>,
-    runtime: R,
-    outbox: Outbox,
-    /// When the client must be called again.
-    deadline: Option<Instant>,
-    /// How many requests are waited for.
-    waiting: usize,
-}
-
-impl<P: Protocol, R: Runtime> Core<P, R> {
-    /// Changes the client, then settles it: the clock first, then all outputs and the deadline.
-    pub(super) fn with<T>(&mut self, change: impl FnOnce(&mut Client<P>, Instant) -> T) -> T {
-        let mut state = lock(&self.shared.state);
-        let now = self.runtime.now();
-        let result = change(&mut state.client, now);
-        self.deadline = state.settle(now, &mut self.outbox);
-        self.waiting = state.waiters.waiting();
-        drop(state);
-        self.outbox.wake.drain(..).for_each(Waker::wake);
-        result
-    }
-
-    pub(super) fn input(&mut self, input: TransportInput) {
-        self.with(|client, now| client.handle_input(now, input));
-    }
-
-    fn settle(&mut self) {
-        self.with(|_, _| ());
-    }
-}
-
-/// The driver has ended, or its runtime has dropped it, or it panicked: nobody may wait for ever.
-impl<P: Protocol, R: Runtime> Drop for Core<P, R> {
-    fn drop(&mut self) {
-        if !self.outbox.terminated && !thread::panicking() {
-            // Each request learns what is known of its fate. Zero is never too long.
-            let _ = self.with(|client, now| client.shutdown(now, Duration::ZERO));
-        }
-        let closed = RequestError {
-            reason: Reason::Closed,
-            stage: None,
-            node: None,
-            attempts: 0,
-            elapsed: Duration::ZERO,
-            certainty: Certainty::PossiblyWritten,
-        };
-        lock(&self.shared.state).end(closed, &mut self.outbox.wake);
-        self.outbox.wake.drain(..).for_each(Waker::wake);
     }
 }
 
