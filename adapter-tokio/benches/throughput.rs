@@ -59,8 +59,15 @@ fn main() {
 }
 
 /// Requests a second, by so many callers that each wait for their reply.
-fn run<C: Caller, F: Future<Output = C>>(callers: usize, requests: usize, connect: impl Fn(()) -> F) -> f64 {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+fn run<C: Caller, F: Future<Output = C>>(
+    callers: usize,
+    requests: usize,
+    connect: impl Fn(()) -> F,
+) -> f64 {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let client = connect(()).await;
         client.call().await;
@@ -157,7 +164,10 @@ impl ByHand {
 impl Caller for ByHand {
     async fn call(&self) {
         let (sender, reply) = oneshot::channel();
-        self.0.send((Bytes::from_static(BODY), sender)).await.unwrap();
+        self.0
+            .send((Bytes::from_static(BODY), sender))
+            .await
+            .unwrap();
         assert_eq!(reply.await.as_deref(), Ok(BODY));
     }
 }
@@ -166,10 +176,19 @@ impl Caller for ByHand {
 fn start_server() -> (Child, SocketAddr) {
     let program = env::current_exe().unwrap();
     let spawn = |command: &mut Command| command.stdout(Stdio::piped()).spawn();
-    let pinned = spawn(Command::new("taskset").args(["-c", "1"]).arg(&program).arg("--server"));
-    let mut child = pinned.or_else(|_| spawn(Command::new(&program).arg("--server"))).unwrap();
+    let pinned = spawn(
+        Command::new("taskset")
+            .args(["-c", "1"])
+            .arg(&program)
+            .arg("--server"),
+    );
+    let mut child = pinned
+        .or_else(|_| spawn(Command::new(&program).arg("--server")))
+        .unwrap();
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
     (child, line.trim().parse().unwrap())
 }
 

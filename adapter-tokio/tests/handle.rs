@@ -108,6 +108,35 @@ async fn dropping_a_request_cancels_it_and_leaks_nothing() {
     assert_eq!((left, stats.late_replies), ((0, 0, 0), 1));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn cancellation_from_many_threads_leaks_nothing() {
+    let server = server(echo).await;
+    let client = client(&server);
+    let tasks: Vec<_> = (0..2_000_u64)
+        .map(|number| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                let body = number.to_string();
+                let patience = Duration::from_micros(number % 7 * 200);
+                let request = client.request(body.clone().into()).into_future();
+                if let Ok(response) = timeout(patience, request).await {
+                    let reply = response.expect("answered").reply;
+                    assert_eq!(reply.as_deref(), Some(body.as_bytes()));
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.expect("it does not panic");
+    }
+    // What was cancelled in flight keeps its slot until its reply.
+    client.request("last".into()).await.expect("answered");
+    let stats = client.stats();
+    let left = (stats.open_requests, stats.in_flight, stats.tombstones);
+    assert_eq!(left, (0, 0, 0));
+    assert_eq!(stats.requests, stats.succeeded + stats.failed);
+}
+
 #[tokio::test]
 async fn a_request_that_was_never_polled_is_never_sent() {
     let server = server(echo).await;

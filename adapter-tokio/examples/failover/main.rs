@@ -67,8 +67,8 @@ async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let start = tokio::time::Instant::now();
     for step in &schedule.steps {
         sleep_until(start + step.after).await;
-        servers.set(step.node, step.mode).await;
         timeline.world(step.node, step.mode.announcement());
+        servers.set(step.node, step.mode).await;
     }
     let mut requests = load.finish().await;
 

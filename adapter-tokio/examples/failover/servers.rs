@@ -15,10 +15,13 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::{mpsc, oneshot, watch},
     task::JoinSet,
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use crate::schedule::Mode;
+
+/// How long a server works on what has come, so that a kill finds requests in flight.
+const WORK: Duration = Duration::from_millis(10);
 
 /// The servers of the cluster.
 pub(crate) struct Servers {
@@ -106,6 +109,7 @@ async fn serve(mut stream: TcpStream, mut talk: watch::Receiver<bool>) -> io::Re
                 _ => return Ok(()),
             }
         }
+        sleep(WORK).await;
         stream.write_all_buf(&mut output).await?;
     }
     Ok(())

@@ -158,11 +158,12 @@ impl Eyes {
 
     fn print_retries(&mut self) {
         if let Some((at, node, count)) = self.retries.take() {
-            self.say(
-                at,
-                node,
-                format_args!("{count} requests failed there, to be tried again"),
-            );
+            let requests = match count {
+                1 => "request",
+                _ => "requests",
+            };
+            let what = format_args!("{count} {requests} failed there, to be tried again");
+            self.say(at, node, what);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::{
-    hash::{BuildHasher, RandomState},
+    hash::BuildHasher,
     string::{String, ToString},
     vec::Vec,
 };
@@ -59,7 +59,7 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
     }
 
     /// From which all random choices follow: the order of nodes, jitter. Default: a number drawn
-    /// from the operating system's randomness, through [`RandomState`]. Clients of one service
+    /// from the operating system's randomness, through [`RandomState`](std::hash::RandomState). Clients of one service
     /// should not share a seed, or they will all choose the same node.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -86,7 +86,7 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
             .runtime
             .or_else(R::current)
             .ok_or(BuildError::NoRuntime)?;
-        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
+        let seed = self.seed.unwrap_or_else(draw_seed);
         let now = runtime.now();
         let mut client = Client::new(self.protocol, self.config, seed, now)?;
         let nodes = match self.servers {
@@ -109,6 +109,14 @@ impl<P, R> fmt::Debug for Builder<P, R> {
             .field("seed", &self.seed)
             .finish_non_exhaustive()
     }
+}
+
+#[expect(
+    clippy::disallowed_types,
+    reason = "here the seed itself is drawn, once"
+)]
+fn draw_seed() -> u64 {
+    std::hash::RandomState::new().hash_one(())
 }
 
 /// The entries of `host:port,host:port`.
