@@ -57,10 +57,13 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     /// # Errors
     ///
     /// As a request: [`Reason::Timeout`](crate::Reason::Timeout) after `timeout`.
-    pub async fn ready(&self, timeout: Duration) -> Result<NodeId, Error> {
+    pub fn ready(
+        &self,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<NodeId, Error>> + use<P, R> {
         let options = RequestOptions::new().timeout(timeout);
-        let response = ResponseFuture::ready(Arc::clone(&self.inner), options).await?;
-        Ok(response.node)
+        let response = ResponseFuture::ready(Arc::clone(&self.inner), options);
+        async { Ok(response.await?.node) }
     }
 
     /// Replaces the server list, given as `host:port,host:port`. Nodes that stay keep their
@@ -173,10 +176,7 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     pub fn shutdown(
         &self,
         drain: Duration,
-    ) -> impl Future<Output = Result<(), ShutdownError>> + Send + use<P, R>
-    where
-        P: Protocol<Request: Send, Reply: Send, Push: Send, Connection: Send> + Send,
-    {
+    ) -> impl Future<Output = Result<(), ShutdownError>> + use<P, R> {
         let Inner { shared, runtime } = &*self.inner;
         let begun = shared.call(|state| state.client.shutdown(runtime.now(), drain));
         let shared = Arc::clone(shared);
