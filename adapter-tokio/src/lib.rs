@@ -5,16 +5,36 @@
 //! lines of sockets, timers and spawn.
 //!
 //! ```no_run
+//! use std::time::Duration;
+//!
 //! use redial::client::length_prefixed::LengthPrefixed;
 //! use redial_tokio::Client;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! // Inside of a runtime. Nothing is dialled yet, and nothing can fail for a reason of the network.
 //! let client = Client::builder(LengthPrefixed::new()).servers("a:9092,b:9092").build()?;
+//!
+//! // Any node; a dead one is passed over.
 //! let response = client.request("ping".into()).await?;
 //! println!("{:?} from {}", response.reply, response.node);
+//!
+//! // The same node, for two seconds at most, and twice if need be.
+//! let request = client.request("get x".into()).on(response.node);
+//! match request.timeout(Duration::from_secs(2)).idempotent().await {
+//!     Ok(response) => println!("{:?} after {} attempts", response.reply, response.attempts),
+//!     Err(error) => println!("{error}; is another try safe: {}", error.is_retryable()),
+//! }
+//!
+//! // What is in flight may finish. Dropping the last clone closes everything at once.
+//! client.shutdown(Duration::from_secs(5)).await?;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Where the time of redial's clock is needed as a [`std::time::Instant`], make the runtime yourself,
+//! keep its [`Tokio::clock`], and give it to the builder.
+//!
+//! `examples/failover` shows a client among servers that die and come back.
 
 mod stream;
 mod timer;
@@ -50,12 +70,12 @@ impl Tokio {
     /// This runtime, with a clock that starts now. Its I/O and its timer must be enabled.
     #[must_use]
     pub fn new(handle: tokio::runtime::Handle) -> Self {
-        let _context = handle.enter();
-        let now = tokio::time::Instant::now().into_std();
-        Self {
-            clock: Clock::starting_at(now),
-            handle: handle.clone(),
-        }
+        let now = {
+            let _context = handle.enter();
+            tokio::time::Instant::now().into_std()
+        };
+        let clock = Clock::starting_at(now);
+        Self { handle, clock }
     }
 
     /// Converts the times that redial reports to those of the standard library.

@@ -110,6 +110,7 @@ impl Schedule {
             }
             after += random.millis(500..1_000);
         }
+        steps.retain(|step| step.after < length);
         Self { start, steps }
     }
 }

@@ -136,7 +136,7 @@ impl fmt::Display for Summary {
         writeln!(f, "sent            {}", self.sent())?;
         writeln!(
             f,
-            "answered        {answered} ({percent:.2} %), {retries} after a retry"
+            "answered        {answered} ({percent:.2} %), with {retries} retries"
         )?;
         for (reason, count) in refused {
             writeln!(f, "refused         {count}: {reason}")?;

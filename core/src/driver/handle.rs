@@ -52,7 +52,7 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     }
 
     /// Waits until a request for any node could be written, dialling as for a request, and returns
-    /// the node that would get it.
+    /// the node that would get it. Statistics count it as a request that was cancelled.
     ///
     /// # Errors
     ///

@@ -25,7 +25,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// [`Builder::build`](super::Builder::build) unless one is given.
     fn current() -> Option<Self>;
 
-    /// This moment, by a monotonic clock. Clones of a runtime share its origin.
+    /// This moment, by a monotonic clock. Clones of a runtime share its origin. It is called under
+    /// the client's lock, so it must be quick and must not call the client.
     fn now(&self) -> Instant;
 
     /// A timer that is not set.
@@ -50,7 +51,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
         port: u16,
     ) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'static;
 
-    /// Runs the driver. If the runtime ends before the future does, it must drop it.
+    /// Runs the driver. The runtime must drop the future when it is done, and when the runtime ends
+    /// before: then whoever waits for a request is told.
     fn spawn(&self, driver: impl Future<Output = ()> + Send + 'static);
 }
 

@@ -126,6 +126,7 @@ impl<P: Protocol> State<P> {
                 connection,
                 push,
             } => {
+                self.pushes.take_if(|feed| feed.is_abandoned());
                 if let Some(feed) = &self.pushes {
                     let record = PushRecord {
                         at: now,

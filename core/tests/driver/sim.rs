@@ -45,8 +45,9 @@ pub(crate) struct Pipe {
     reads: VecDeque<Vec<u8>>,
     /// So many bytes are taken at once.
     pub(crate) takes: Option<usize>,
-    /// Writing is blocked, or fails.
+    /// Writing is blocked.
     pub(crate) blocked: bool,
+    /// Writing fails.
     pub(crate) broken: bool,
     /// Reading never ends: more of this comes after every read.
     pub(crate) flood: Option<Vec<u8>>,
@@ -250,7 +251,6 @@ impl Stream for End {
                     buffer[..bytes.len()].copy_from_slice(&bytes);
                     Poll::Ready(Ok(bytes.len()))
                 }
-                None if pipe.broken => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
                 None => Poll::Pending,
             }
         })
