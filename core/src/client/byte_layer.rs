@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Input,
-    Instant, NodeSpec, RequestId, RequestOptions, SetNodesError, ShutdownError,
+    Instant, NodeId, NodeSpec, RequestId, RequestOptions, SetNodesError, ShutdownError,
 };
 
 /// A client of a clustered service: [`Cluster`] with a [`Protocol`], payloads and bytes.
@@ -21,6 +21,8 @@ pub struct Client<P: Protocol> {
     pub(super) cluster: Cluster,
     pub(super) protocol: P,
     pub(super) requests: Table<RequestId, Request<P::Request>>,
+    /// Those that wait for readiness only, and the node that was found.
+    pub(super) awaiting_ready: Table<RequestId, Option<NodeId>>,
     /// Those whose transport is up.
     pub(super) connections: Table<ConnectionId, Connection<P::Connection>>,
     /// Outputs that come before those that still wait in the cluster.
@@ -51,6 +53,7 @@ impl<P: Protocol> Client<P> {
             cluster: Cluster::new(config, seed, now),
             protocol,
             requests: Table::new(),
+            awaiting_ready: Table::new(),
             connections: Table::new(),
             outputs: VecDeque::new(),
         })

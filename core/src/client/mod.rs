@@ -151,6 +151,7 @@ pub mod framing;
 pub mod length_prefixed;
 mod output;
 mod protocol;
+mod readiness;
 mod table;
 mod translate;
 mod wire;

@@ -82,6 +82,9 @@ impl<P: Protocol> Client<P> {
         request: RequestId,
         serial: u32,
     ) -> Option<ClientAction> {
+        if self.note_ready(connection, request) {
+            return None;
+        }
         let open = self.connections.get_mut(connection)?;
         let now = self.cluster.now();
         let may_write = |serial| self.cluster.may_write(now, connection, serial);
@@ -96,7 +99,10 @@ impl<P: Protocol> Client<P> {
         reply: &mut Option<P::Reply>,
     ) -> ClientOutput<P> {
         self.requests.remove(request);
-        let result = result.and_then(|success| respond(success, reply));
+        let mut result = result.and_then(|success| respond(success, reply));
+        if let (Err(error), Some(ready)) = (&result, self.awaiting_ready.remove(request)) {
+            result = Self::complete_ready(ready, *error);
+        }
         ClientOutput::Completion { request, result }
     }
 }

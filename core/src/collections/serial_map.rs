@@ -4,8 +4,8 @@ use alloc::{vec, vec::Vec};
 
 use super::NONE;
 
-/// A hash table with open addressing. Serials rise by one, so the serial itself is the hash; the
-/// table is never iterated.
+/// A hash table with open addressing, never iterated. Serials rise by one and are scattered, because
+/// a removal looks at all neighbours up to the next free place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SerialMap {
     /// A power of two of places, at most half of them taken. Free: value `NONE`.
@@ -51,7 +51,7 @@ impl SerialMap {
                 if value == NONE {
                     return;
                 }
-                let home = other as usize & mask;
+                let home = self.home(other);
                 if (place.wrapping_sub(home) & mask) >= (place.wrapping_sub(hole) & mask) {
                     break;
                 }
@@ -64,11 +64,17 @@ impl SerialMap {
     /// Where `serial` is, or the free place where it would go. `None` if there are no places.
     fn find(&self, serial: u32) -> Option<usize> {
         let mask = self.places.len().checked_sub(1)?;
-        let mut place = serial as usize & mask;
+        let mut place = self.home(serial);
         while self.places[place].1 != NONE && self.places[place].0 != serial {
             place = (place + 1) & mask;
         }
         Some(place)
+    }
+
+    /// Where `serial` belongs: multiplied with 2³² / φ neighbours come far apart and evenly.
+    fn home(&self, serial: u32) -> usize {
+        let scattered = u64::from(serial.wrapping_mul(0x9e37_79b1));
+        ((scattered * self.places.len() as u64) >> 32) as usize
     }
 
     fn grow(&mut self) {

@@ -1,1 +1,77 @@
-//! The generic async driver.
+//! The generic async driver, and the handle that an application holds.
+//!
+//! [`Handle`] is the client as an application sees it: cheap to clone, the same on every runtime.
+//! The driver behind it is written once over the [`Runtime`] trait: an adapter brings sockets,
+//! timers and tasks, and no logic. The driver brings no logic of the cluster's: it carries facts to
+//! [`client::Client`](crate::client::Client) and its actions to the sockets.
+//!
+//! # How it works
+//!
+//! ```text
+//!  request futures, handles                         the driver, one task
+//!    submit · cancel · set_nodes            reads · writes · connects · resolves · timer
+//!            │                                              │
+//!            ▼                                              ▼
+//!   ┌─────────────────────────────── one lock ──────────────────────────────┐
+//!   │ Client<P>            the core and its bytes                           │
+//!   │ waiters              a place for each request future: waker or result │
+//!   └────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! **A handle** takes the lock, makes its call and leaves the outputs where they are. The first call
+//! since the driver looked last wakes it; the others find it awake.
+//!
+//! **The driver** is one task for all connections of a client. Each time it has changed the client,
+//! and under the same lock, it asks the clock, handles what is due, drains every output and reads
+//! the deadline anew. Actions are carried out, and wakers woken, after the lock is released. Then it
+//! polls the sources that were woken: connections, attempts to connect, look-ups.
+//!
+//! **One task, not one a connection**, because the outputs of the core have one order and one
+//! reader, because one read buffer then serves thousands of connections, because a runtime that
+//! drops the task ends everything at one place, and because the core is behind one lock anyway. What
+//! it costs: one client does its I/O on one thread at a time. A process that needs more makes
+//! several clients.
+//!
+//! # Rules, each from a bug that someone shipped
+//!
+//! - The clock says what is due; the timer only wakes. It is set again only for an earlier deadline,
+//!   or after it fired: a deadline that moves away costs an idle wake-up, not a call for each
+//!   request.
+//! - Each source has a waker of its own that lists it and wakes the task, so a wake-up costs what it
+//!   concerns, not what is connected. The task has one waker, and is woken once.
+//! - A turn is one write and one read of at most 64 KiB. Reading goes on while writing is blocked.
+//!   A poll serves 32 turns at most, then wakes itself and lets others run. The clock is asked in
+//!   each, so neither I/O nor timers can starve the other.
+//! - No system call is made, and nothing foreign is woken or polled, under the lock: bytes are copied
+//!   out under it and written after it.
+//! - Requests are coalesced: the client appends frames, the driver writes them in one piece. Before
+//!   it does it lets other tasks run once, but only if other requests are open: then somebody may be
+//!   about to add to it.
+//! - A request costs no allocation in the driver: a future has a place in a table.
+//! - Nobody waits for ever: when the driver's task ends, by shutdown, with its runtime or by a panic
+//!   in the user's protocol, each request that is open completes as closed.
+
+mod access;
+mod builder;
+mod connection;
+mod error;
+mod feed;
+mod handle;
+mod request;
+mod runtime;
+mod shared;
+mod snapshot;
+mod sync;
+mod task;
+mod waiters;
+mod wakeups;
+
+pub use {
+    builder::Builder,
+    error::{BuildError, Error, ServersError},
+    feed::{ClientEvent, EventRecord, Events, PushRecord, Pushes, Receiver},
+    handle::Handle,
+    request::{Request, ResponseFuture},
+    runtime::{Runtime, Stream, Timer},
+    snapshot::NodeSnapshot,
+};

@@ -1,0 +1,89 @@
+//! A client that fails over, in one process: real TCP servers on loopback that die and come back,
+//! a steady load, and what the client saw and decided.
+//!
+//! ```text
+//! cargo run --release -p redial-tokio --example failover -- --seed 7
+//! ```
+//!
+//! It starts with one node that swallows connections (a full accept queue) and one that accepts and
+//! says nothing; later nodes are killed and revived, on a schedule drawn from the seed, one at least
+//! living at any time. The client has its default configuration. The exit code is 0 only if every
+//! accepted request completed exactly once.
+
+mod load;
+mod schedule;
+mod servers;
+mod summary;
+mod timeline;
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use clap::Parser;
+use redial::{NodeSpec, client::length_prefixed::LengthPrefixed};
+use redial_tokio::Client;
+use tokio::time::{sleep_until, timeout};
+
+use load::{Ledger, Load};
+use schedule::Schedule;
+use servers::Servers;
+use summary::Summary;
+use timeline::Timeline;
+
+/// A client fails over between servers that die and come back.
+#[derive(Parser)]
+struct Options {
+    /// Draws the schedule and the client's choices.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many servers; of three or more two are dead at the start, of two one is.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=26))]
+    nodes: u8,
+    /// How long requests are sent.
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=16))]
+    seconds: u64,
+    /// Print the summary as JSON, and no timeline.
+    #[arg(long)]
+    json: bool,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let options = Options::parse();
+    let length = Duration::from_secs(options.seconds);
+    let schedule = Schedule::draw(options.seed, options.nodes.into(), length);
+    let servers = Servers::start(&schedule.start).await?;
+
+    let client = Client::builder(LengthPrefixed::new())
+        .nodes(servers.addresses().map(NodeSpec::from).collect::<Vec<_>>())
+        .seed(options.seed)
+        .build()?;
+    let timeline = Timeline::start(&client, servers.addresses().collect(), !options.json);
+    for (node, mode) in schedule.start.iter().enumerate() {
+        timeline.world(node, mode.at_start());
+    }
+
+    let ledger = Arc::new(Ledger::new());
+    let load = Load::start(&client, &ledger, length);
+    let start = tokio::time::Instant::now();
+    for step in &schedule.steps {
+        sleep_until(start + step.after).await;
+        timeline.world(step.node, step.mode.announcement());
+        servers.set(step.node, step.mode).await;
+    }
+    let mut requests = load.finish().await;
+
+    // Those still open may finish; then the client ends, which completes what is left.
+    let _ = timeout(Duration::from_secs(1), requests.wait()).await;
+    client.shutdown(Duration::from_secs(1)).await?;
+    let _ = timeout(Duration::from_secs(1), requests.wait()).await;
+
+    let summary = Summary::new(&options, &ledger, &client.stats(), timeline.finish().await);
+    match options.json {
+        true => println!("{}", summary.to_json()),
+        false => print!("{summary}"),
+    }
+    Ok(match summary.exactly_once() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}

@@ -1,0 +1,17 @@
+//! The synchronisation the driver uses, in one place, so that a model checker (loom, shuttle) can
+//! stand in for it.
+//!
+//! The task wakers stay on std's `Arc`: [`std::task::Wake`] is defined for no other.
+
+pub(super) use std::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Locks, also after a panic of user code under the lock. The task that panicked is the driver's,
+/// and its end is what every caller then sees; or it is the caller's own.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
