@@ -101,11 +101,4 @@ impl Request {
             retry_timer: TimerSlot::UNARMED,
         }
     }
-
-    pub(crate) const fn waits(&self) -> bool {
-        !matches!(
-            self.place,
-            Place::Nowhere | Place::Overdue | Place::Flight(_)
-        )
-    }
 }

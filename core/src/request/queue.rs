@@ -133,10 +133,18 @@ impl Cluster {
         (connection.phase == Phase::Ready).then_some(connection.node.index)
     }
 
-    /// A request whose deadline has passed is never handed over; it completes at the next
-    /// `handle_timeout` (1.1).
+    /// A request whose deadline, or whose time in the queue, has passed is never handed over; it
+    /// completes at the next `handle_timeout` (1.1).
     fn is_overdue(&self, r: u32) -> bool {
-        self.requests[r].deadline <= self.now
+        !self.is_within_deadline(r, self.now) || self.is_too_old(r)
+    }
+
+    /// Whether it has reached the queue's age limit and was never handed over.
+    pub(crate) fn is_too_old(&self, r: u32) -> bool {
+        let request = &self.requests[r];
+        let limit = self.config.queue_max_age.duration();
+        let too_old = |limit| self.now - request.submitted >= limit;
+        request.attempts == 0 && limit.is_some_and(too_old)
     }
 
     fn set_overdue(&mut self, r: u32) {

@@ -148,10 +148,14 @@ impl Cluster {
     }
 
     pub(crate) fn retry_is_due(&mut self, r: u32) {
-        if let Place::Delayed(node) = self.requests[r].place {
-            self.leave_delayed(r, node);
-            self.stop_waiting(r);
-            self.requeue(r);
+        match self.requests[r].place {
+            Place::Delayed(node) => {
+                self.leave_delayed(r, node);
+                self.stop_waiting(r);
+                self.requeue(r);
+            }
+            // It came back too old, see `requeue`.
+            _ => self.give_up(r, Reason::Expired),
         }
     }
 
@@ -168,6 +172,11 @@ impl Cluster {
         self.start_waiting(r);
         if !self.is_within_deadline(r, self.now) {
             return;
+        }
+        if self.is_too_old(r) {
+            // Its time came while it was on a connection; nothing fails but in `handle_timeout`.
+            let slot = &mut self.requests[r].retry_timer;
+            return self.timers.set(slot, self.now, Timer::Retry { request: r });
         }
         let rejected = match self.requests[r].target {
             Some(node) => self.nodes[node.index].rejected_resting,

@@ -1,8 +1,11 @@
 //! Accepting, refusing and cancelling requests (SEMANTICS 4.1, 4.9, 6.1).
 
+use core::time::Duration;
+
 use super::{Place, Request};
 use crate::{
-    Cluster, Event, Instant, Reason, RequestId, RequestOptions, SubmitError, Target, timers::Timer,
+    Cluster, Event, Instant, Limit, Reason, RequestId, RequestOptions, SubmitError, Target,
+    timers::Timer,
 };
 
 impl Cluster {
@@ -19,7 +22,7 @@ impl Cluster {
             generation,
         };
         self.start_waiting(r);
-        if deadline <= self.now {
+        if timeout == Limit::After(Duration::ZERO) {
             self.complete_failed(r, Reason::Timeout);
             return Ok(id);
         }
@@ -143,6 +146,7 @@ impl Cluster {
     }
 
     pub(crate) fn is_within_deadline(&self, r: u32, now: Instant) -> bool {
-        self.requests[r].deadline > now
+        let deadline = self.requests[r].deadline;
+        deadline > now || deadline == Instant::MAX
     }
 }

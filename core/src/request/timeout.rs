@@ -1,6 +1,6 @@
 //! Deadlines of requests and of attempts, and stalled writes (SEMANTICS 1.1, 4.5, 5.3, 8.3).
 
-use super::FlightState;
+use super::{FlightState, Place};
 use crate::{
     Cause, Cluster, Event, Reason,
     collections::NONE,
@@ -23,12 +23,14 @@ impl Cluster {
         }
     }
 
-    /// Requests that reach the queue's age limit, if they wait and were never handed over.
+    /// Requests that reach the queue's age limit, if they are on no connection and were never handed
+    /// over.
     pub(crate) fn requests_expired(&mut self) {
         while let Some(r) = self.queue_ages.due(&self.age_links, 0, self.now) {
             self.queue_ages
                 .remove(&mut self.age_links, &mut self.timers, r);
-            if self.requests[r].waits() && self.requests[r].attempts == 0 {
+            let request = &self.requests[r];
+            if !matches!(request.place, Place::Flight(_)) && request.attempts == 0 {
                 self.give_up(r, Reason::Expired);
             }
         }
