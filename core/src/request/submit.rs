@@ -139,6 +139,7 @@ impl Cluster {
             }
         }
         let timers = &mut self.timers;
+        timers.clear(&mut self.requests[r].retry_timer);
         self.request_deadlines
             .remove(&mut self.request_links, timers, r);
         self.queue_ages.remove(&mut self.age_links, timers, r);
