@@ -85,6 +85,10 @@ impl Cluster {
 
     /// The last part of every call: dials whom it wants, and arms the timer for the next dial.
     pub(crate) fn dial_who_is_wanted(&mut self) {
+        if self.nobody_waits_for_a_node() {
+            self.setup_failures_now = 0;
+            return;
+        }
         for i in 0..self.to_dial.len() {
             let n = self.to_dial[i];
             // It may have left, or its place be taken, since it was put here.
@@ -103,6 +107,15 @@ impl Cluster {
         while self.warm_misses_a_node() && self.dial_next(DialFor::Itself) {}
         self.setup_failures_now = 0;
         self.arm_dial_timer();
+    }
+
+    /// The usual case, told cheaply: there is nothing to dial and no timer to set.
+    fn nobody_waits_for_a_node(&self) -> bool {
+        self.to_dial.is_empty()
+            && self.any_queue.is_empty()
+            && !self.unhealthy_used
+            && self.timers.deadline(&self.dial_timer).is_none()
+            && !matches!(self.config.warm, Warm::AtLeast(_))
     }
 
     /// While a request for any node waits: dials a first node, and hedges (3.7).

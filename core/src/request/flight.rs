@@ -227,7 +227,8 @@ impl Cluster {
             }
         };
         self.proved_useful(c);
-        let Some(f) = awaiting.filter(|&f| self.awaits_reply(f)) else {
+        let is_open = |&f: &u32| self.flights[f].state != FlightState::Trailing;
+        let Some(f) = awaiting.filter(is_open) else {
             self.stats.late_replies += 1;
             return;
         };

@@ -47,8 +47,8 @@ impl Cluster {
             }
         }
         self.to_serve.clear();
-        while !self.ready.is_empty()
-            && let Some((_, r)) = self.any_queue.peek()
+        while let Some((_, r)) = self.any_queue.peek()
+            && !self.ready.is_empty()
         {
             self.place_any(r);
         }
