@@ -1,3 +1,4 @@
 //! Test support for redial.
 
+pub mod real_client;
 pub mod servers;

@@ -2,9 +2,12 @@
 
 use std::{
     ffi::OsStr,
+    fs,
     io::{self, BufRead, BufReader},
     net::SocketAddr,
     process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 /// The program `echo_server`, running. Killed when dropped, stopped or not.
@@ -43,12 +46,32 @@ impl ChildServer {
     /// Freezes it: its kernel goes on accepting connections and acknowledging bytes, and nobody
     /// reads them. As a half-open connection looks from the other side.
     pub fn stop(&self) -> io::Result<()> {
-        self.signal("STOP")
+        self.signal("STOP")?;
+        // The signal is on its way; each thread stops when it gets there.
+        while !self.is_stopped()? {
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// Lets it go on.
     pub fn resume(&self) -> io::Result<()> {
         self.signal("CONT")
+    }
+
+    fn is_stopped(&self) -> io::Result<bool> {
+        for thread in fs::read_dir(format!("/proc/{}/task", self.process.id()))? {
+            let stat = fs::read_to_string(thread?.path().join("stat"))?;
+            // `pid (name) state …`
+            if !stat
+                .rsplit(") ")
+                .next()
+                .is_some_and(|rest| rest.starts_with('T'))
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn signal(&self, name: &str) -> io::Result<()> {

@@ -2,9 +2,9 @@
 //!
 //! They are threads with blocking sockets: nothing of the runtime or of redial that is under test.
 
-mod black_hole;
 mod child;
 mod peer;
+mod unreachable;
 pub mod ways;
 
 use std::{
@@ -19,9 +19,9 @@ use std::{
 };
 
 pub use {
-    black_hole::BlackHole,
     child::ChildServer,
     peer::{Peer, Request},
+    unreachable::{BlackHole, ClosedPort},
 };
 
 /// How a server treats one connection, from its acceptance to its end.
@@ -94,6 +94,32 @@ impl Server {
     #[must_use]
     pub fn received(&self) -> Vec<Vec<u8>> {
         lock(&self.state.received).clone()
+    }
+}
+
+/// Where connections wait until the test lets them go on.
+#[derive(Debug, Default)]
+pub struct Gate {
+    reached: AtomicBool,
+    open: AtomicBool,
+}
+
+impl Gate {
+    /// A gate that is closed.
+    #[must_use]
+    pub fn closed() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Opens it, for good.
+    pub fn open(&self) {
+        self.open.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a connection has come to it.
+    #[must_use]
+    pub fn is_reached(&self) -> bool {
+        self.reached.load(Ordering::SeqCst)
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use socket2::SockRef;
 
-use super::{State, lock};
+use super::{Gate, State, lock};
 
 const HELLO: u8 = 0;
 const REQUEST: u8 = 1;
@@ -82,11 +82,21 @@ impl Peer {
         io::copy(&mut self.stream, &mut io::sink()).map(drop)
     }
 
-    /// Neither reads nor writes, until the server is dropped.
-    pub fn hold(&self) {
-        while !self.state.stopped.load(Ordering::SeqCst) {
-            thread::sleep(Duration::from_millis(10));
+    /// Waits until there is something to read, and leaves it there.
+    pub fn wait_for_bytes(&self) -> io::Result<()> {
+        self.stream.peek(&mut [0]).map(drop)
+    }
+
+    /// Neither reads nor writes until the gate is open.
+    pub fn wait_at(&self, gate: &Gate) -> io::Result<()> {
+        gate.reached.store(true, Ordering::SeqCst);
+        while !gate.open.load(Ordering::SeqCst) {
+            if self.state.stopped.load(Ordering::SeqCst) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            thread::sleep(Duration::from_millis(5));
         }
+        Ok(())
     }
 
     /// The end of the connection will be a reset, not a close in good order.

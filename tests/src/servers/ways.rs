@@ -1,16 +1,13 @@
 //! How a server can treat a connection: well, or in one of the ways in which nodes die.
 
-use std::{io, thread, time::Duration};
+use std::{io, sync::Arc, thread, time::Duration};
 
-use super::{Peer, peer::reply};
+use super::{Gate, Peer, peer::reply};
 
 /// Answers each request at once with its own payload.
 pub fn echo(peer: &mut Peer) -> io::Result<()> {
     peer.greet()?;
-    loop {
-        let request = peer.request()?;
-        peer.echo(&request)?;
-    }
+    echo_requests(peer)
 }
 
 /// As [`echo`], after a pause before each reply.
@@ -49,7 +46,7 @@ pub fn close(_: &mut Peer) -> io::Result<()> {
     Ok(())
 }
 
-/// Accepts, and answers the hello with what is not the protocol.
+/// Answers the hello with what is not the protocol.
 pub fn garbage_for_a_hello(peer: &mut Peer) -> io::Result<()> {
     peer.read_hello()?;
     peer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")?;
@@ -76,18 +73,57 @@ pub fn reset_in_a_reply(peer: &mut Peer) -> io::Result<()> {
 /// Never reads again once it has said hello.
 pub fn stop_reading(peer: &mut Peer) -> io::Result<()> {
     peer.greet()?;
-    peer.hold();
-    Ok(())
+    peer.wait_at(&Gate::default())
 }
 
-/// Reads one request and then nothing, but answers that one after a pause.
-pub fn stop_reading_but_answer_the_first(pause: Duration) -> impl Fn(&mut Peer) -> io::Result<()> {
+/// Never reads again after one request, but answers that one when the gate opens.
+pub fn stop_reading_but_answer_one(gate: Arc<Gate>) -> impl Fn(&mut Peer) -> io::Result<()> {
     move |peer| {
         peer.greet()?;
         let request = peer.request()?;
-        thread::sleep(pause);
+        peer.wait_at(&gate)?;
         peer.echo(&request)?;
-        peer.hold();
-        Ok(())
+        peer.wait_at(&Gate::default())
+    }
+}
+
+/// As [`echo`], but waits at the gate when the first bytes of requests have come, unread.
+pub fn read_after(gate: Arc<Gate>) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet()?;
+        peer.wait_for_bytes()?;
+        peer.wait_at(&gate)?;
+        echo_requests(peer)
+    }
+}
+
+/// As [`echo`], but waits at the gate when it has read the first request.
+pub fn reply_after(gate: Arc<Gate>) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet()?;
+        let request = peer.request()?;
+        peer.wait_at(&gate)?;
+        peer.echo(&request)?;
+        echo_requests(peer)
+    }
+}
+
+/// As [`echo`], but waits at the gate when it has written half of the first reply.
+pub fn half_a_reply_before(gate: Arc<Gate>) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet()?;
+        let reply = reply(&peer.request()?);
+        let (first, second) = reply.split_at(reply.len() / 2);
+        peer.write(first)?;
+        peer.wait_at(&gate)?;
+        peer.write(second)?;
+        echo_requests(peer)
+    }
+}
+
+fn echo_requests(peer: &mut Peer) -> io::Result<()> {
+    loop {
+        let request = peer.request()?;
+        peer.echo(&request)?;
     }
 }

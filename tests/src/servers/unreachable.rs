@@ -1,4 +1,4 @@
-//! A node behind a firewall that drops: nothing it is sent is ever answered.
+//! Ports where connecting fails, or never ends.
 
 use std::{
     io,
@@ -7,6 +7,30 @@ use std::{
 };
 
 use socket2::{Domain, Socket, Type};
+
+/// A port that is taken, but nobody listens there: connections are refused.
+#[derive(Debug)]
+pub struct ClosedPort {
+    address: SocketAddr,
+    _socket: Socket,
+}
+
+impl ClosedPort {
+    /// A free port, now taken.
+    pub fn take() -> io::Result<Self> {
+        let (socket, address) = bound_socket()?;
+        Ok(Self {
+            address,
+            _socket: socket,
+        })
+    }
+
+    /// Where it refuses.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
 
 /// A listener whose queue of connections is full and is never emptied. The kernel then drops each
 /// further SYN, so that connecting neither works nor fails. Needs no privilege.
@@ -49,4 +73,14 @@ impl BlackHole {
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
+}
+
+fn bound_socket() -> io::Result<(Socket, SocketAddr)> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    let address = socket
+        .local_addr()?
+        .as_socket()
+        .ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Ok((socket, address))
 }
