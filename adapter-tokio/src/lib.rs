@@ -159,3 +159,7 @@ fn connect_error(error: io::Error) -> ConnectError {
         _ => ConnectError::Other,
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -217,9 +217,11 @@ impl<P: Protocol, R: Runtime> fmt::Debug for Handle<P, R> {
 /// The last handle is gone.
 impl<P: Protocol, R: Runtime> Drop for Inner<P, R> {
     fn drop(&mut self) {
-        // Zero is never too long.
-        let _ = self
-            .shared
-            .call(|state| state.client.shutdown(self.runtime.now(), Duration::ZERO));
+        let _ = self.shared.call(|state| match state.ended {
+            // Perhaps by a panic in the client, which then must not be called again.
+            true => Ok(()),
+            // Zero is never too long.
+            false => state.client.shutdown(self.runtime.now(), Duration::ZERO),
+        });
     }
 }
