@@ -157,7 +157,6 @@ impl Node {
         self.setup_failures = 0;
         self.last_attempt = None;
         self.last_failure = None;
-        self.last_ended_rejected = false;
         self.throttled_until = Instant::ORIGIN;
         self.addresses = Addresses::default();
         self.stream = stream_name(&self.spec);
