@@ -54,11 +54,11 @@ impl Cluster {
             "connection in {state}"
         );
         must!(
-            state.is_idle() == (self.dialable.contains(n) || self.resting.contains(n)),
+            state.is_idle() == (self.dialable.contains(n) || self.resting.until(n).is_some()),
             "idle set in {state}"
         );
         must!(
-            !(self.dialable.contains(n) && self.resting.contains(n)),
+            !(self.dialable.contains(n) && self.resting.until(n).is_some()),
             "two idle sets"
         );
         let rests = node.next_attempt.is_some_and(|at| at > self.now);

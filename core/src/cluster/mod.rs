@@ -23,7 +23,7 @@ use crate::{
     AttemptId, Config, ConnectionId, Deadline, Input, Instant, NodeId, NodeSpec, Output, RequestId,
     RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
     collections::{DeadlineLinks, DeadlineQueues, Heap, IndexedHeap, Links, List, Positions, Slab},
-    node::{Attempt, Connection, DialKey, Ending, Node},
+    node::{Attempt, Connection, DialKey, Ending, Node, Resting},
     request::{Flight, Request},
     rng::{Purpose, Rng},
     select::ReadySet,
@@ -113,8 +113,8 @@ pub struct Cluster {
     pub(crate) ready: ReadySet,
     /// Nodes that could be dialled now, in the order of 5.1.
     pub(crate) dialable: IndexedHeap<DialKey>,
-    /// Nodes before their next-attempt time, by that time.
-    pub(crate) resting: IndexedHeap<(Instant, DialKey)>,
+    /// Nodes before their next-attempt time.
+    pub(crate) resting: Resting,
     /// Throttled nodes, by the end of the throttle.
     pub(crate) throttled: IndexedHeap<Instant>,
     /// Attempts that could serve a request for any node, the newest first.
@@ -207,7 +207,7 @@ impl Cluster {
             connections: Slab::new(),
             connection_links: Links::default(),
             dialable: IndexedHeap::new(),
-            resting: IndexedHeap::new(),
+            resting: Resting::new(),
             throttled: IndexedHeap::new(),
             setups: IndexedHeap::new(),
             failed_last: IndexedHeap::new(),
@@ -373,8 +373,8 @@ impl Cluster {
         } else {
             self.now = now;
         }
-        while let Some(((at, _), node)) = self.resting.peek()
-            && at <= self.now
+        while let Some((until, node)) = self.resting.first()
+            && until <= self.now
         {
             self.update_idle(node);
         }

@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 
-use crate::{Cluster, Instant, Limit, NodeState, Warm, timers::Timer};
+use crate::{Cluster, Instant, Limit, NodeState, Warm, collections::IndexedHeap, timers::Timer};
 
 /// The order in which nodes are dialled: those that are not throttled first, then never tried
 /// before tried, then the oldest last attempt; ties were drawn when the node came.
@@ -11,6 +11,55 @@ pub(crate) struct DialKey {
     throttled: bool,
     last_attempt: Option<Instant>,
     tie: u64,
+}
+
+/// Nodes before their next-attempt time, by that time. A throttled one is no candidate for a hedge,
+/// so these are kept apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Resting {
+    fresh: IndexedHeap<(Instant, u64)>,
+    throttled: IndexedHeap<(Instant, u64)>,
+}
+
+impl Resting {
+    pub(crate) const fn new() -> Self {
+        Self {
+            fresh: IndexedHeap::new(),
+            throttled: IndexedHeap::new(),
+        }
+    }
+
+    fn set(&mut self, n: u32, until: Instant, key: DialKey) {
+        self.remove(n);
+        let heap = match key.throttled {
+            true => &mut self.throttled,
+            false => &mut self.fresh,
+        };
+        heap.set((until, key.tie), n);
+    }
+
+    pub(crate) fn remove(&mut self, n: u32) {
+        self.fresh.remove(n);
+        self.throttled.remove(n);
+    }
+
+    /// Until when the node rests, if it does.
+    pub(crate) fn until(&self, n: u32) -> Option<Instant> {
+        let key = self.fresh.key(n).or_else(|| self.throttled.key(n));
+        key.map(|(until, _)| until)
+    }
+
+    /// The node whose rest ends first.
+    pub(crate) fn first(&self) -> Option<(Instant, u32)> {
+        let firsts = [self.fresh.peek(), self.throttled.peek()];
+        let first = firsts.into_iter().flatten().min();
+        first.map(|((until, _), n)| (until, n))
+    }
+
+    /// When the first rest ends of a node that is not throttled.
+    fn first_fresh(&self) -> Option<Instant> {
+        self.fresh.peek().map(|((until, _), _)| until)
+    }
 }
 
 /// For whom a node is dialled.
@@ -40,7 +89,7 @@ impl Cluster {
                 self.dialable.remove(n);
             }
             Some(at) => {
-                self.resting.set((at, key), n);
+                self.resting.set(n, at, key);
                 self.dialable.remove(n);
             }
             None => {
@@ -70,7 +119,7 @@ impl Cluster {
                 self.to_dial.push(n);
             }
         }
-        let rests_until = self.resting.key(n).map(|(at, _)| at);
+        let rests_until = self.resting.until(n);
         let slot = &mut self.nodes[n].next_attempt_timer;
         match rests_until {
             Some(at) if wanted => self.timers.set(slot, at, Timer::NextAttempt { node: n }),
@@ -174,16 +223,19 @@ impl Cluster {
     /// One timer stands for all requests that name no node, and for `Warm::AtLeast`: neither makes
     /// a particular node wanted (2.2).
     fn arm_dial_timer(&mut self) {
-        let first_rested = self.resting.peek().map(|((at, _), _)| at);
+        let first_rested = self.resting.first().map(|(until, _)| until);
         let for_any = if self.any_queue.is_empty() {
             None
-        } else if self.setups.is_empty() {
+        } else if self.setup_nodes == 0 {
             first_rested
+        } else if self.setups.is_empty() {
+            self.resting.first_fresh()
         } else if self.untried_is_fresh() {
             self.hedge_time()
         } else {
+            let rested = self.resting.first_fresh();
             self.hedge_time()
-                .zip(first_rested)
+                .zip(rested)
                 .map(|(hedge, rested)| hedge.max(rested))
         };
         let for_warm = first_rested.filter(|_| self.warm_misses_a_node());

@@ -17,7 +17,7 @@ mod state;
 pub(crate) use addresses::Addresses;
 pub(crate) use attempt::Attempt;
 pub(crate) use connection::{Connection, Phase};
-pub(crate) use dial::DialKey;
+pub(crate) use dial::{DialKey, Resting};
 pub use state::NodeState;
 
 use crate::{
