@@ -71,6 +71,9 @@ impl Cluster {
                 continue;
             };
             let moves = !self.is_reached_at(n, spec);
+            if self.nodes[n].spec.key.is_none() {
+                arrivals.has_key(list, entry)?;
+            }
             let node = &mut self.nodes[n];
             if node.seen_in == self.update {
                 // An equal entry, or another name of the same node; but a key has one endpoint.
@@ -249,7 +252,7 @@ fn spec_address(spec: &NodeSpec) -> Option<core::net::SocketAddr> {
     }
 }
 
-/// The entries of one list that name new nodes, to find equal ones among them.
+/// The entries of one list that bring a new node or a new key, to find equal ones among them.
 #[derive(Default)]
 struct Arrivals {
     by_key: Index,
@@ -259,31 +262,39 @@ struct Arrivals {
 impl Arrivals {
     /// Whether an earlier entry is the same node; if not, this one is kept.
     fn is_known(&mut self, list: &[NodeSpec], entry: usize) -> Result<bool, SetNodesError> {
-        let spec = &list[entry];
-        if let Some(key) = &spec.key {
-            let mut candidates = self.by_key.get(hash_key(key)).map(|first| first as usize);
-            if let Some(first) = candidates.find(|&first| list[first].key == spec.key) {
-                return match list[first].endpoint == spec.endpoint {
-                    true => Ok(true),
-                    false => Err(SetNodesError::DuplicateKey {
-                        first,
-                        second: entry,
-                    }),
-                };
-            }
+        if self.has_key(list, entry)? {
+            return Ok(true);
         }
+        let spec = &list[entry];
         let hash = hash_endpoint(&spec.endpoint);
         let known = self.by_endpoint.get(hash).any(|first| {
             let first = &list[first as usize];
             first.endpoint == spec.endpoint && (first.key.is_none() || spec.key.is_none())
         });
-        if known {
-            return Ok(true);
+        if !known {
+            self.by_endpoint.insert(hash, entry as u32);
         }
-        if let Some(key) = &spec.key {
-            self.by_key.insert(hash_key(key), entry as u32);
+        Ok(known)
+    }
+
+    /// Whether an earlier entry has given this key to the same endpoint; if not, this one does.
+    fn has_key(&mut self, list: &[NodeSpec], entry: usize) -> Result<bool, SetNodesError> {
+        let spec = &list[entry];
+        let Some(key) = &spec.key else {
+            return Ok(false);
+        };
+        let hash = hash_key(key);
+        let mut same = self.by_key.get(hash).map(|first| first as usize);
+        match same.find(|&first| list[first].key == spec.key) {
+            None => {
+                self.by_key.insert(hash, entry as u32);
+                Ok(false)
+            }
+            Some(first) if list[first].endpoint == spec.endpoint => Ok(true),
+            Some(first) => Err(SetNodesError::DuplicateKey {
+                first,
+                second: entry,
+            }),
         }
-        self.by_endpoint.insert(hash, entry as u32);
-        Ok(false)
     }
 }
