@@ -2,3 +2,5 @@
 
 pub mod real_client;
 pub mod servers;
+pub mod step;
+pub mod vectors;
