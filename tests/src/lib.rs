@@ -7,3 +7,4 @@ pub mod servers;
 pub mod step;
 pub mod vectors;
 pub mod watched;
+pub mod world;
