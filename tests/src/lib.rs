@@ -1,4 +1,10 @@
 //! Test support for redial.
 
+pub mod checkers;
 pub mod real_client;
+pub mod script;
 pub mod servers;
+pub mod step;
+pub mod vectors;
+pub mod watched;
+pub mod world;

@@ -1,0 +1,207 @@
+//! The deadline is exact: never late, never idle, and something is armed wherever something waits.
+
+use std::collections::BTreeMap;
+
+use redial::{
+    AttemptId, Cluster, Config, ConnectionId, Deadline, DeadlineReason, Input, Instant, Limit,
+    NodeState, NodeView,
+};
+
+use super::{Checker, Violation, ensure, ledger::Ledger};
+use crate::step::{Answer, Call, Step};
+
+/// DESIGN 4.4, 4.9, 4.10, 4.11; SEMANTICS 1.1.
+pub(super) struct Deadlines {
+    config: Config,
+    ledger: Ledger,
+    shutdown: Instant,
+    throttles: bool,
+    /// Since when they have been draining.
+    draining: BTreeMap<ConnectionId, Instant>,
+    /// The budgets under way, and since when: an attempt's, and that of a handshake which has its
+    /// own.
+    budgets: BTreeMap<(AttemptId, bool), Instant>,
+}
+
+pub(super) const LATER: &str = "after a timeout the next deadline is later (DESIGN 4.9)";
+pub(super) const IN_TIME: &str = "the deadline is not later than what must happen (DESIGN 4.10)";
+pub(super) const EARLY: &str = "an early or repeated timeout does nothing (DESIGN 4.11)";
+pub(super) const ARMED: &str = "an attempt has a deadline (DESIGN 4.4)";
+
+impl Deadlines {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            config: config.clone(),
+            ledger: Ledger::new(config),
+            shutdown: Instant::MAX,
+            throttles: false,
+            draining: BTreeMap::new(),
+            budgets: BTreeMap::new(),
+        }
+    }
+}
+
+impl Checker for Deadlines {
+    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+        self.note(step, cluster);
+        let deadline = step.deadline;
+        let next = deadline.map_or(Instant::MAX, |deadline| deadline.at);
+        ensure!(
+            deadline.is_none_or(|deadline| deadline.reason != DeadlineReason::Outputs),
+            LATER,
+            "outputs wait after the drain"
+        );
+        let later = deadline.is_none_or(|deadline| deadline.at > step.now);
+        ensure!(
+            !step.is_timeout() || later,
+            LATER,
+            "it is {}, next {deadline:?}",
+            step.now
+        );
+        for view in cluster.nodes().filter(|view| view.state.is_setup()) {
+            self.check_armed(&view, step.now, next)?;
+        }
+        for (due, what) in self.musts() {
+            ensure!(
+                next <= due,
+                IN_TIME,
+                "{what} is due at {due}, the deadline is {deadline:?}"
+            );
+        }
+        check_early(step, cluster, deadline)
+    }
+}
+
+impl Deadlines {
+    fn note(&mut self, step: &Step, cluster: &Cluster) {
+        self.ledger.apply(step, cluster);
+        self.throttles |= matches!(step.call, Call::Input(Input::Throttled { .. }));
+        if let (Call::Shutdown(drain), Answer::Shutdown(Ok(()))) = (&step.call, step.answer) {
+            self.shutdown = self.shutdown.min(step.now + *drain);
+        }
+        if cluster.is_terminated() {
+            self.shutdown = Instant::MAX;
+        }
+        let now = step.now;
+        // What drains for a shutdown has the shutdown's time (SEMANTICS 9.1).
+        let since = if self.ledger.shut_down {
+            Instant::MAX
+        } else {
+            now
+        };
+        let draining = |id: &&ConnectionId| cluster.connection(**id).is_some_and(|c| c.draining);
+        self.draining = self
+            .ledger
+            .connections
+            .keys()
+            .filter(draining)
+            .map(|id| (*id, self.draining.get(id).copied().unwrap_or(since)))
+            .collect();
+        self.budgets = cluster
+            .nodes()
+            .filter_map(|view| self.budget(&view))
+            .map(|key| (key, self.budgets.get(&key).copied().unwrap_or(now)))
+            .collect();
+    }
+
+    /// Setup ends by a deadline that lies within the configured limits.
+    fn check_armed(
+        &self,
+        view: &NodeView<'_>,
+        now: Instant,
+        next: Instant,
+    ) -> Result<(), Violation> {
+        let Some(due) = view.setup_deadline else {
+            let far = now.as_nanos() > u64::MAX / 2;
+            ensure!(
+                far,
+                ARMED,
+                "{} is {} without a deadline",
+                view.id,
+                view.state
+            );
+            return Ok(());
+        };
+        ensure!(
+            next <= due,
+            ARMED,
+            "{} must be ready by {due}, the deadline is {next}",
+            view.id
+        );
+        let budget = self.budget(view);
+        let start = budget.and_then(|key| self.budgets.get(&key).copied());
+        let longest = match budget {
+            Some((_, true)) => self.config.handshake_timeout(),
+            // Jitter moves the setup timeout up to its maximum.
+            _ => self.config.connection_setup_timeout().max.into(),
+        };
+        ensure!(
+            start.is_some_and(|start| due <= start.after(longest)),
+            ARMED,
+            "{} began at {start:?} and may take until {due}",
+            view.id
+        );
+        Ok(())
+    }
+
+    /// The budget that the node spends from: SEMANTICS 3.1.
+    fn budget(&self, view: &NodeView<'_>) -> Option<(AttemptId, bool)> {
+        let own =
+            view.state == NodeState::Handshaking && self.config.handshake_timeout() != Limit::Never;
+        view.attempt.map(|attempt| (attempt, own))
+    }
+
+    /// What must happen, and when at the latest.
+    fn musts(&self) -> Vec<(Instant, String)> {
+        let mut musts = vec![(self.shutdown, "the end of the shutdown".to_owned())];
+        for (id, entry) in &self.ledger.requests {
+            musts.push((entry.deadline, format!("the deadline of {id}")));
+            if !entry.was_written {
+                let age = entry.submitted.after(self.config.queue_max_age());
+                musts.push((age, format!("the age limit of {id}")));
+            }
+            if let Some((connection, serial)) = entry.place
+                && !self.throttles
+                && entry.options.expects_reply
+                && let Some(frame) = self.ledger.connections[&connection].frames.get(&serial)
+                && let Some(started) = frame.started
+            {
+                let configured = self.config.request_timeout();
+                let due = started.after(entry.options.request_timeout.unwrap_or(configured));
+                musts.push((due, format!("the attempt timeout of {id}")));
+            }
+        }
+        for (id, since) in &self.draining {
+            musts.push((
+                *since + self.config.drain_timeout(),
+                format!("the drain of {id}"),
+            ));
+        }
+        musts
+    }
+}
+
+/// Time may be given too often and too early without harm.
+fn check_early(
+    step: &Step,
+    cluster: &Cluster,
+    deadline: Option<Deadline>,
+) -> Result<(), Violation> {
+    let before = deadline.map_or(Instant::MAX, |deadline| deadline.at);
+    if before <= step.now {
+        return Ok(());
+    }
+    let just_before = Instant::from_nanos(before.as_nanos() - 1);
+    for now in [step.now, just_before] {
+        let mut twin = cluster.clone();
+        let early = Step::take(&mut twin, now, Call::Timeout);
+        ensure!(
+            early.outputs.is_empty() && early.deadline == deadline,
+            EARLY,
+            "at {now} it gave {:?} and changed {deadline:?} to {:?}",
+            early.outputs,
+            early.deadline
+        );
+    }
+    Ok(())
+}

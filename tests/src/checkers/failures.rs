@@ -1,0 +1,146 @@
+//! Failures are counted once, and what failed rests.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use redial::{
+    Action, Cause, Cluster, Config, Endpoint, Event, EventMask, Instant, Jitter, NodeId, NodeState,
+    Output,
+};
+
+use super::{Checker, Violation, ensure};
+use crate::step::{Call, Step};
+
+/// DESIGN 4.5, 4.8; SEMANTICS 3.2, 3.3, 3.5.
+pub(super) struct Failures {
+    enabled: bool,
+    /// Every failure is followed by a rest that is longer than nothing.
+    rests: bool,
+    nodes: BTreeMap<NodeId, Known>,
+}
+
+/// A node as it was after the last step.
+struct Known {
+    endpoint: Endpoint,
+    idle: bool,
+    failures: u32,
+    next_attempt: Option<Instant>,
+}
+
+pub(super) const ONCE: &str = "one failure counts once, a planned close not at all (DESIGN 4.8)";
+pub(super) const REST: &str = "no attempt starts before the next-attempt time (DESIGN 4.5)";
+
+impl Failures {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            enabled: config.events().contains(EventMask::STATES),
+            rests: config.reconnect_backoff().base > Duration::ZERO
+                && matches!(config.jitter(), Jitter::None | Jitter::Equal),
+            nodes: BTreeMap::new(),
+        }
+    }
+}
+
+impl Checker for Failures {
+    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+        self.check_rest(step)?;
+        if self.enabled && cluster.stats().dropped_events == 0 {
+            self.check_counts(step, cluster)?;
+        }
+        self.nodes = cluster
+            .nodes()
+            .map(|view| {
+                let known = Known {
+                    endpoint: view.spec.endpoint.clone(),
+                    idle: view.state.is_idle(),
+                    failures: view.failures,
+                    next_attempt: view.next_attempt,
+                };
+                (view.id, known)
+            })
+            .collect();
+        Ok(())
+    }
+}
+
+impl Failures {
+    /// An attempt begins with a Resolve or, without one, with a Connect; either, for a node that
+    /// rested before the step, must wait for the end of the rest. (An update may give a node
+    /// another endpoint with a rest of its own.)
+    fn check_rest(&self, step: &Step) -> Result<(), Violation> {
+        if matches!(step.call, Call::SetNodes(_)) {
+            return Ok(());
+        }
+        for output in &step.outputs {
+            let (Output::Action(Action::Resolve { node, .. } | Action::Connect { node, .. })
+            | Output::Event(Event::AttemptStarted { node, .. })) = *output
+            else {
+                continue;
+            };
+            let rest = self.nodes.get(&node).and_then(|known| known.next_attempt);
+            ensure!(
+                rest.is_none_or(|until| until <= step.now),
+                REST,
+                "{node} is dialled at {}, it rests until {rest:?}",
+                step.now
+            );
+        }
+        Ok(())
+    }
+
+    /// The count rises by one with a failure. A reset may come before it or after it. The peer's
+    /// announcement that it closes a Ready connection is a failure only of a connection that was
+    /// of no use (SEMANTICS 2.1).
+    fn check_counts(&self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+        for view in cluster.nodes() {
+            let Some(known) = self.nodes.get(&view.id) else {
+                continue;
+            };
+            if known.endpoint != view.spec.endpoint {
+                continue;
+            }
+            let (mut least, mut most) = (0, 0);
+            for output in &step.outputs {
+                if let Output::Event(Event::StateChanged {
+                    node,
+                    from,
+                    cause: Some(cause),
+                    ..
+                }) = *output
+                    && node == view.id
+                    && !cause.is_planned()
+                {
+                    most += 1;
+                    let perhaps = from == NodeState::Ready && cause == Cause::PeerDraining;
+                    least += u32::from(!perhaps);
+                }
+            }
+            let came = view.failures;
+            let counted = (least..=most).any(|new| came == known.failures + new || came == new);
+            ensure!(
+                most <= 1 && (counted || came == 0),
+                ONCE,
+                "{} had {} failures, {least} to {most} were new, now it has {came}",
+                view.id,
+                known.failures
+            );
+            ensure!(
+                least == 0 || !self.rests || view.state.is_idle(),
+                REST,
+                "{} failed and is {} in the same step",
+                view.id,
+                view.state
+            );
+            if most == 0 && came == known.failures && known.idle && view.state.is_idle() {
+                ensure!(
+                    view.next_attempt == known.next_attempt,
+                    REST,
+                    "{} rested until {:?}, now until {:?}",
+                    view.id,
+                    known.next_attempt,
+                    view.next_attempt
+                );
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! What is written, where, and what must never be.
+
+use std::collections::BTreeMap;
+
+use redial::{Action, Cluster, Config, ConnectionId, Input, Instant, NodeId, Output, RequestId};
+
+use super::{Checker, Violation, ensure, ledger::Ledger};
+use crate::step::{Call, Step};
+
+/// DESIGN 4.15; SEMANTICS 1.1, 2.1, 4.3, 4.6.
+pub(super) struct Frames {
+    ledger: Ledger,
+    throttled: BTreeMap<NodeId, Instant>,
+}
+
+pub(super) const READY: &str = "only a Ready connection is written to (SEMANTICS 2.1)";
+pub(super) const BOUND: &str = "a bound request is written to its node only (SEMANTICS 4.1)";
+pub(super) const DUE: &str = "a request past its deadline is never handed over (SEMANTICS 1.1)";
+pub(super) const ONE_PLACE: &str = "a request is in one place (SEMANTICS 4.3)";
+pub(super) const SERIAL: &str = "serials rise by one on a connection (SEMANTICS 4.4)";
+pub(super) const THROTTLE: &str = "a throttled node gets no new request (SEMANTICS 4.6)";
+pub(super) const NEVER: &str = "what ended before its hand-over is never written (DESIGN 4.15)";
+pub(super) const FINISH: &str = "a frame that is begun is not withdrawn (DESIGN 4.15)";
+
+impl Frames {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            ledger: Ledger::new(config),
+            throttled: BTreeMap::new(),
+        }
+    }
+}
+
+impl Checker for Frames {
+    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+        let waiting = self.not_started();
+        self.ledger.begin(step, cluster);
+        self.note_throttle(step, cluster);
+        for output in &step.outputs {
+            match *output {
+                Output::Action(Action::Write {
+                    connection,
+                    request,
+                    serial,
+                }) => {
+                    self.check_write(connection, request, serial)?;
+                }
+                Output::Action(Action::Withdraw {
+                    connection, serial, ..
+                }) => {
+                    let frame = self.ledger.connections.get(&connection);
+                    let frame = frame.and_then(|entry| entry.frames.get(&serial));
+                    ensure!(
+                        frame.is_some_and(|frame| frame.started.is_none()),
+                        FINISH,
+                        "{connection} #{serial} was withdrawn: {frame:?}"
+                    );
+                }
+                _ => {}
+            }
+            self.ledger.output(output);
+        }
+        self.check_dropped(&waiting, step.now, cluster)
+    }
+}
+
+impl Frames {
+    fn check_write(
+        &self,
+        connection: ConnectionId,
+        request: RequestId,
+        serial: u32,
+    ) -> Result<(), Violation> {
+        let entry = self
+            .ledger
+            .connections
+            .get(&connection)
+            .filter(|entry| entry.ready);
+        ensure!(
+            entry.is_some(),
+            READY,
+            "{request} is written to {connection}"
+        );
+        let Some(entry) = entry else { return Ok(()) };
+        ensure!(
+            !entry.announced,
+            READY,
+            "{request} is written to {connection}, which is closing"
+        );
+        ensure!(
+            entry.next_serial == serial,
+            SERIAL,
+            "{request} has serial {serial} on {connection}, not {}",
+            entry.next_serial
+        );
+        let open = self.ledger.requests.get(&request);
+        ensure!(open.is_some(), NEVER, "{request} is written after its end");
+        let Some(open) = open else { return Ok(()) };
+        ensure!(
+            open.place.is_none(),
+            ONE_PLACE,
+            "{request} is already at {:?}",
+            open.place
+        );
+        ensure!(
+            open.bound_to().is_none_or(|node| node == entry.node),
+            BOUND,
+            "{request} is written to {}",
+            entry.node
+        );
+        ensure!(
+            !open.is_due(self.ledger.now),
+            DUE,
+            "{request} was due at {}",
+            open.deadline
+        );
+        let until = self
+            .throttled
+            .get(&entry.node)
+            .copied()
+            .unwrap_or(Instant::ORIGIN);
+        ensure!(
+            until <= self.ledger.now,
+            THROTTLE,
+            "{request} is written to {}, throttled until {until}",
+            entry.node
+        );
+        Ok(())
+    }
+
+    fn not_started(&self) -> Vec<(ConnectionId, u32)> {
+        let mut waiting = Vec::new();
+        for (id, entry) in &self.ledger.connections {
+            let frames = entry
+                .frames
+                .iter()
+                .filter(|(_, frame)| frame.started.is_none());
+            waiting.extend(frames.map(|(serial, _)| (*id, *serial)));
+        }
+        waiting
+    }
+
+    /// What was dropped before its hand-over in this step may not be started any more.
+    fn check_dropped(
+        &self,
+        waiting: &[(ConnectionId, u32)],
+        now: Instant,
+        cluster: &Cluster,
+    ) -> Result<(), Violation> {
+        for (id, serial) in waiting {
+            let entry = self.ledger.connections.get(id);
+            let kept = entry.is_some_and(|entry| entry.frames.contains_key(serial));
+            ensure!(
+                kept || !cluster.may_write(now, *id, *serial),
+                NEVER,
+                "{id} #{serial} may still be written"
+            );
+        }
+        Ok(())
+    }
+
+    /// A throttle said on a node's own connection holds until its end, and never regresses. An
+    /// update may give the node another endpoint, which starts fresh (SEMANTICS 7.6).
+    fn note_throttle(&mut self, step: &Step, cluster: &Cluster) {
+        match step.call {
+            Call::Input(Input::Throttled { connection, until }) => {
+                let entry = self.ledger.connections.get(&connection);
+                if let Some(entry) = entry.filter(|entry| entry.ready && !entry.announced) {
+                    let own = cluster.node(entry.node).and_then(|node| node.connection);
+                    if own == Some(connection) {
+                        let end = self.throttled.entry(entry.node).or_insert(until);
+                        *end = until.max(*end);
+                    }
+                }
+            }
+            Call::SetNodes(_) => self.throttled.clear(),
+            _ => {}
+        }
+    }
+}

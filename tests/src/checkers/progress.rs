@@ -1,0 +1,194 @@
+//! Nothing waits for ever: what can be handed over or dialled, is.
+
+use std::collections::BTreeMap;
+
+use redial::{
+    AttemptId, Cluster, Config, Event, Instant, Limit, NodeId, NodeState, NodeView, Output,
+    RequestId, Warm,
+};
+
+use super::{
+    Checker, Violation, ensure,
+    ledger::{Ledger, Request},
+};
+use crate::step::Step;
+
+/// DESIGN 4.6; SEMANTICS 2.2, 3.7, 5.1. Judged when the core has been given time.
+pub(super) struct Progress {
+    ledger: Ledger,
+    max_in_flight: u32,
+    warm_all: bool,
+    hedge_delay: Limit,
+    max_hedges: usize,
+    /// Attempts under way, and since when.
+    attempts: BTreeMap<AttemptId, Instant>,
+}
+
+pub(super) const FREE: &str =
+    "a request does not wait beside a node that could take it (SEMANTICS 5.1)";
+pub(super) const DIAL: &str = "while a request waits, what can be dialled for it is (DESIGN 4.6)";
+pub(super) const HEDGE: &str =
+    "while a request waits for slow attempts, one more node is dialled (SEMANTICS 3.7)";
+pub(super) const WARM: &str = "nodes that are kept warm are dialled (SEMANTICS 2.2)";
+pub(super) const GONE: &str = "no request waits for a node that has left (SEMANTICS 7.6)";
+
+impl Progress {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            ledger: Ledger::new(config),
+            max_in_flight: config.max_in_flight(),
+            warm_all: config.warm() == Warm::All,
+            hedge_delay: config.hedge_delay(),
+            max_hedges: config.max_hedges() as usize,
+            attempts: BTreeMap::new(),
+        }
+    }
+}
+
+impl Checker for Progress {
+    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+        self.ledger.apply(step, cluster);
+        self.note_attempts(step, cluster);
+        if !step.is_timeout() || self.ledger.shut_down {
+            return Ok(());
+        }
+        let now = step.now;
+        for view in cluster.nodes() {
+            ensure!(
+                !self.warm_all || !may_dial(&view, now),
+                WARM,
+                "{} is {} and rests until {:?}",
+                view.id,
+                view.state,
+                view.next_attempt
+            );
+        }
+        let waiting = self
+            .ledger
+            .requests
+            .iter()
+            .filter(|(_, request)| request.is_waiting(now));
+        for (id, request) in waiting {
+            match request.bound_to() {
+                Some(node) => {
+                    let view = cluster.node(node);
+                    ensure!(view.is_some(), GONE, "{id} waits for {node}");
+                    let Some(view) = view else { continue };
+                    self.check_free(*id, request, &view, cluster)?;
+                    ensure!(
+                        !may_dial(&view, now),
+                        DIAL,
+                        "{id} waits for {node}, which is idle"
+                    );
+                }
+                None => self.check_any(*id, request, now, cluster)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Progress {
+    fn note_attempts(&mut self, step: &Step, cluster: &Cluster) {
+        for output in &step.outputs {
+            if let Output::Event(Event::AttemptStarted { attempt, .. }) = *output {
+                self.attempts.insert(attempt, step.now);
+            }
+        }
+        let under_way: Vec<_> = cluster.nodes().filter_map(|view| view.attempt).collect();
+        self.attempts
+            .retain(|attempt, _| under_way.contains(attempt));
+    }
+
+    fn check_any(
+        &self,
+        id: RequestId,
+        request: &Request,
+        now: Instant,
+        cluster: &Cluster,
+    ) -> Result<(), Violation> {
+        let sticks_to = request.sticks_to.and_then(|node| cluster.node(node));
+        if let Some(view) = sticks_to.filter(|view| view.state == NodeState::Ready) {
+            return self.check_free(id, request, &view, cluster);
+        }
+        for view in cluster.nodes() {
+            self.check_free(id, request, &view, cluster)?;
+        }
+        // A throttled node is no use now: it is dialled only if nothing else can be done, and its
+        // attempt is none that could serve.
+        let throttled = |view: &NodeView<'_>| view.throttled_until.is_some();
+        let views: Vec<_> = cluster.nodes().collect();
+        let idle: Vec<_> = views.iter().filter(|view| may_dial(view, now)).collect();
+        let fresh = idle.iter().any(|view| !throttled(view));
+        let serving: Vec<Instant> = views
+            .iter()
+            .filter(|view| !throttled(view))
+            .filter_map(|view| self.attempts.get(&view.attempt?).copied())
+            .collect();
+        let idle: Vec<NodeId> = idle.iter().map(|view| view.id).collect();
+        ensure!(
+            (!fresh || !serving.is_empty()) && (idle.is_empty() || !self.attempts.is_empty()),
+            DIAL,
+            "{id} waits, {:?} are in setup, {idle:?} could be dialled",
+            self.attempts
+        );
+        let old = |start: &Instant| start.after(self.hedge_delay) <= now;
+        // Which attempt is "the first" beside which hedges are counted is not said where some were
+        // begun for other reasons: each of them may be.
+        let beside_the_first = self.attempts.len().saturating_sub(1);
+        ensure!(
+            !fresh || beside_the_first >= self.max_hedges || !serving.iter().all(old),
+            HEDGE,
+            "{id} waits, {:?} are slow, {idle:?} could be dialled",
+            self.attempts
+        );
+        Ok(())
+    }
+
+    /// The node could not take this request.
+    fn check_free(
+        &self,
+        id: RequestId,
+        request: &Request,
+        view: &NodeView<'_>,
+        cluster: &Cluster,
+    ) -> Result<(), Violation> {
+        let Some(connection) = view.connection else {
+            return Ok(());
+        };
+        let Some(entry) = self
+            .ledger
+            .connections
+            .get(&connection)
+            .filter(|entry| entry.ready)
+        else {
+            return Ok(());
+        };
+        let limit = entry.limit.unwrap_or(u32::MAX).min(self.max_in_flight);
+        // Not written again beside a frame of its own that is still on its way out (SEMANTICS 4.5).
+        let own_frame = entry
+            .frames
+            .values()
+            .any(|frame| frame.request == id && !frame.done);
+        let takes = cluster
+            .connection(connection)
+            .is_some_and(|view| !view.draining)
+            && view.in_flight < limit
+            && view.throttled_until.is_none()
+            && !entry.blocked
+            && !own_frame;
+        ensure!(
+            !takes,
+            FREE,
+            "{id}, submitted at {}, waits; {} has {} of {limit} in flight",
+            request.submitted,
+            view.id,
+            view.in_flight
+        );
+        Ok(())
+    }
+}
+
+fn may_dial(view: &NodeView<'_>, now: Instant) -> bool {
+    view.state.is_idle() && view.next_attempt.is_none_or(|at| at <= now)
+}

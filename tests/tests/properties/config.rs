@@ -1,0 +1,149 @@
+//! Random configurations that make sense.
+
+use std::time::Duration;
+
+use proptest::{prelude::*, sample::select};
+use redial::{
+    Backoff, BackoffReset, Config, ConfigBuilder, Jitter, Limit, Matching, OnRequestTimeout,
+    SelectionPolicy, Warm,
+};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A value of this list, of which the first is the simplest.
+fn one_of<T: Clone + std::fmt::Debug + 'static>(values: Vec<T>) -> impl Strategy<Value = T> {
+    select(values)
+}
+
+fn limit(millis: &[u64]) -> impl Strategy<Value = Limit> + use<> {
+    let after = millis.iter().map(|millis| Limit::After(ms(*millis)));
+    one_of(after.chain([Limit::Never]).collect())
+}
+
+/// Any configuration, with times from milliseconds to half a minute.
+pub(crate) fn config() -> impl Strategy<Value = Config> {
+    (setup(), requests(), policies()).prop_map(|(setup, requests, policies)| {
+        let builder = policies.0(requests.0(setup.0(Config::builder())));
+        builder.build().expect("the choices make sense")
+    })
+}
+
+/// Some settings; the configuration that they make is what can be shown.
+struct Settings(Box<dyn Fn(ConfigBuilder) -> ConfigBuilder>);
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Settings")
+    }
+}
+
+fn setup() -> impl Strategy<Value = Settings> {
+    let jitter = vec![
+        Jitter::None,
+        Jitter::Equal,
+        Jitter::Full,
+        Jitter::Band(200),
+        Jitter::Clipped(200),
+        Jitter::Decorrelated,
+    ];
+    let reset = vec![
+        BackoffReset::OnFirstReply,
+        BackoffReset::OnReady,
+        BackoffReset::StableFor(ms(500)),
+    ];
+    (
+        any::<bool>(),
+        one_of(vec![
+            Backoff::new(ms(1_000), ms(4_000), 2),
+            Backoff::constant(ms(300)),
+            Backoff::new(ms(10_000), ms(30_000), 2),
+        ]),
+        limit(&[700, 5_000]),
+        one_of(vec![
+            Backoff::new(ms(100), ms(1_000), 2),
+            Backoff::constant(ms(0)),
+            Backoff::new(ms(50), ms(20), 3),
+        ]),
+        one_of(jitter),
+        one_of(reset),
+        limit(&[250, 2_000]),
+        one_of(vec![ms(30_000), ms(0), ms(400)]),
+    )
+        .prop_map(
+            |(handshake, setup, handshake_timeout, backoff, jitter, reset, race, dns)| {
+                Settings(Box::new(move |builder: ConfigBuilder| {
+                    builder
+                        .handshake(handshake)
+                        .connection_setup_timeout(setup)
+                        .handshake_timeout(handshake_timeout)
+                        .reconnect_backoff(backoff)
+                        .jitter(jitter)
+                        .backoff_reset(reset)
+                        .address_attempt_delay(race)
+                        .dns_max_age(dns)
+                }))
+            },
+        )
+}
+
+fn requests() -> impl Strategy<Value = Settings> {
+    (
+        limit(&[2_000, 60_000]),
+        limit(&[800, 30_000]),
+        one_of(vec![None, Some(1), Some(3)]),
+        one_of(vec![1_024u32, 1, 3]),
+        one_of(vec![10_000u32, 0, 4]),
+        limit(&[1_500]),
+        one_of(vec![None, Some(1), Some(3)]),
+        limit(&[600, 30_000]),
+        one_of(vec![ms(2_000), ms(0), ms(30_000)]),
+    )
+        .prop_map(
+            |(delivery, request, attempts, in_flight, queue, age, unhealthy, write, drain)| {
+                Settings(Box::new(move |builder: ConfigBuilder| {
+                    builder
+                        .delivery_timeout(delivery)
+                        .request_timeout(request)
+                        .max_attempts(attempts)
+                        .max_in_flight(in_flight)
+                        .queue_max_requests(queue)
+                        .queue_max_age(age)
+                        .unhealthy_after(unhealthy)
+                        .write_timeout(write)
+                        .drain_timeout(drain)
+                }))
+            },
+        )
+}
+
+fn policies() -> impl Strategy<Value = Settings> {
+    let matching = vec![
+        (Matching::Serial, OnRequestTimeout::Keep),
+        (Matching::Serial, OnRequestTimeout::Disconnect),
+        (Matching::Order, OnRequestTimeout::ByProtocol),
+    ];
+    let warm = vec![Warm::ByPolicy, Warm::None, Warm::All, Warm::AtLeast(2)];
+    (
+        one_of(matching),
+        one_of(warm),
+        one_of(vec![
+            SelectionPolicy::LeastLoaded,
+            SelectionPolicy::RoundRobin,
+        ]),
+        limit(&[250, 50]),
+        one_of(vec![8u32, 0, 1]),
+    )
+        .prop_map(|((matching, on_timeout), warm, selection, hedge, hedges)| {
+            Settings(Box::new(move |builder: ConfigBuilder| {
+                builder
+                    .matching(matching)
+                    .on_request_timeout(on_timeout)
+                    .warm(warm)
+                    .selection(selection)
+                    .hedge_delay(hedge)
+                    .max_hedges(hedges)
+            }))
+        })
+}

@@ -1,0 +1,175 @@
+//! Random worlds: any configuration, any faults, any use.
+
+use std::time::Duration;
+
+use proptest::{collection::vec, prelude::*, sample::select};
+use redial::{
+    CloseError, ConnectError, HandshakeError, Instant, Limit, NodeSpec, RequestOptions, Verdict,
+};
+use redial_tests::world::{Accept, Answer, Fault, Greet, Op, Plan, Serve, World, address};
+
+use crate::{cases, config::config};
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// DESIGN 4: the rules hold in every world, and every run ends.
+    #[test]
+    fn the_rules_hold_in_random_worlds(plan in plan()) {
+        if let Err(wrong) = World::run(&plan) {
+            prop_assert!(false, "{wrong}");
+        }
+    }
+
+    /// DESIGN 4.20: a world can be repeated.
+    #[test]
+    fn random_worlds_can_be_repeated(plan in plan()) {
+        let run = || World::run(&plan).map(|run| run.trace.to_string()).map_err(|wrong| wrong.to_string());
+        prop_assert_eq!(run(), run());
+    }
+}
+
+const SERVERS: usize = 4;
+const SPAN: u64 = 15_000;
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let at = || 0..SPAN;
+    (
+        config(),
+        any::<u64>(),
+        list(),
+        vec((at(), op()), 1..80),
+        vec((at(), fault()), 0..25),
+        prop_oneof![4 => Just(3_000u64), 1 => Just(0)],
+    )
+        .prop_map(|(config, seed, list, ops, faults, drain)| {
+            let mut plan = Plan::new(config, SERVERS).seed(seed).until(SPAN + 5_000);
+            plan.list = list;
+            plan.drain = Duration::from_millis(drain);
+            plan.ops = ops
+                .into_iter()
+                .map(|(at, op)| (Instant::from_millis(at), op))
+                .collect();
+            plan.faults = faults
+                .into_iter()
+                .map(|(at, fault)| (Instant::from_millis(at), fault))
+                .collect();
+            plan
+        })
+}
+
+/// Addresses with and without keys, names, and an address where there is nobody.
+fn list() -> impl Strategy<Value = Vec<NodeSpec>> {
+    let literals = (0..=SERVERS).map(|server| NodeSpec::new(address(server)));
+    let keyed =
+        (0..2).map(|server| NodeSpec::new(address(server)).with_key(format!("key{server}")));
+    let moved = [NodeSpec::new(address(2)).with_key("key0")];
+    let names = ["db.example:9092", "other.example:9092"];
+    let names = names
+        .into_iter()
+        .map(|name| name.parse().expect("an endpoint"));
+    vec(
+        select(
+            literals
+                .chain(keyed)
+                .chain(moved)
+                .chain(names)
+                .collect::<Vec<_>>(),
+        ),
+        1..6,
+    )
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        20 => options().prop_map(Op::Submit),
+        8 => (0..5usize, options()).prop_map(|(node, options)| Op::SubmitOn(node, options)),
+        4 => (0..5usize).prop_map(Op::Cancel),
+        3 => list().prop_map(Op::SetNodes),
+        1 => (0..5_000u64).prop_map(|millis| Op::Shutdown(Duration::from_millis(millis))),
+    ]
+}
+
+fn options() -> impl Strategy<Value = RequestOptions> {
+    let timeout = prop_oneof![
+        6 => Just(None),
+        3 => (1..4_000u64).prop_map(|millis| Some(Limit::After(Duration::from_millis(millis)))),
+    ];
+    (timeout.clone(), timeout, any::<[bool; 4]>()).prop_map(
+        |(timeout, request_timeout, [idempotent, fail_fast, slow, silent])| {
+            let mut options = RequestOptions::new();
+            options.timeout = timeout;
+            options.request_timeout = request_timeout.filter(|_| slow);
+            options.idempotent = idempotent;
+            options.fail_fast = fail_fast && !slow;
+            options.expects_reply = !silent;
+            options
+        },
+    )
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let server = || 0..SERVERS;
+    let time = || (0..6_000u64).prop_map(Duration::from_millis);
+    let answer = prop_oneof![
+        Just(Answer::Fails),
+        Just(Answer::Silent),
+        vec(0..SERVERS, 0..4)
+            .prop_map(|servers| { Answer::Addresses(servers.into_iter().map(address).collect()) }),
+    ];
+    let name = select(vec!["db.example".to_owned(), "other.example".to_owned()]);
+    prop_oneof![
+        2 => (server(), accept()).prop_map(|(server, accept)| Fault::Accept(server, accept)),
+        2 => (server(), greet()).prop_map(|(server, greet)| Fault::Greet(server, greet)),
+        3 => (server(), serve()).prop_map(|(server, serve)| Fault::Serve(server, serve)),
+        1 => (server(), 1..400u64).prop_map(|(server, millis)| {
+            Fault::Latency(server, Duration::from_millis(millis))
+        }),
+        1 => (server(), time()).prop_map(|(server, time)| Fault::Work(server, time)),
+        2 => (server(), any::<bool>()).prop_map(|(server, reads)| Fault::Reads(server, reads)),
+        2 => (server(), close()).prop_map(|(server, error)| Fault::Cut(server, error)),
+        3 => server().prop_map(Fault::Crash),
+        3 => server().prop_map(Fault::Revive),
+        2 => (server(), time()).prop_map(|(server, time)| Fault::Throttle(server, time)),
+        2 => server().prop_map(Fault::Goodbye),
+        2 => (name, answer).prop_map(|(name, answer)| Fault::Name(name, answer)),
+        1 => time().prop_map(Fault::Sleep),
+    ]
+}
+
+fn accept() -> impl Strategy<Value = Accept> {
+    let refused = Accept::No(ConnectError::Refused);
+    select(vec![
+        Accept::Yes,
+        refused,
+        Accept::No(ConnectError::Reset),
+        Accept::BlackHole,
+    ])
+}
+
+fn greet() -> impl Strategy<Value = Greet> {
+    use HandshakeError::{Closed, Malformed, Rejected, Tls, Version};
+    let refusals = [Closed, Malformed, Rejected, Rejected, Tls, Version].map(Greet::No);
+    let others = [
+        Greet::Yes,
+        Greet::WithLimit(1),
+        Greet::Mute,
+        Greet::Close(CloseError::Io),
+    ];
+    select([&refusals[..], &others[..]].concat())
+}
+
+fn serve() -> impl Strategy<Value = Serve> {
+    let verdicts = [Verdict::DONE, Verdict::RETRY_HERE, Verdict::RETRY_ELSEWHERE];
+    prop_oneof![
+        3 => (select(verdicts.to_vec()), 0..700u64).prop_map(|(verdict, after)| {
+            Serve::Reply(verdict.after(Duration::from_millis(after)))
+        }),
+        1 => Just(Serve::Mute),
+        1 => close().prop_map(Serve::Close),
+    ]
+}
+
+fn close() -> impl Strategy<Value = CloseError> {
+    select(vec![CloseError::Peer, CloseError::Io, CloseError::Protocol])
+}

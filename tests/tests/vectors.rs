@@ -1,0 +1,31 @@
+//! The recorded vectors that the repository carries.
+
+use std::path::Path;
+
+use redial_tests::vectors::Report;
+
+fn replay(file: &str, vectors: usize) {
+    let mut report = Report::default();
+    report.replay(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("vectors")
+            .join(file),
+    );
+    assert!(report.failures.is_empty(), "{}", report.render());
+    assert_eq!(report.passed, vectors, "all of them were read");
+}
+
+#[test]
+fn backoff_grows_as_kafka_computes_it() {
+    replay("backoff.jsonl", 105);
+}
+
+#[test]
+fn a_nodes_history_is_kafkas() {
+    replay("node-history.jsonl", 100);
+}
+
+#[test]
+fn the_node_picked_is_one_that_kafka_could_pick() {
+    replay("pick.jsonl", 300);
+}
