@@ -284,8 +284,9 @@ impl Arrivals {
             return Ok(false);
         };
         let hash = hash_key(key);
-        let mut same = self.by_key.get(hash).map(|first| first as usize);
-        match same.find(|&first| list[first].key == spec.key) {
+        let earlier = |first: &u32| list[*first as usize].key == spec.key;
+        let first = self.by_key.get(hash).find(earlier);
+        match first.map(|first| first as usize) {
             None => {
                 self.by_key.insert(hash, entry as u32);
                 Ok(false)
