@@ -127,6 +127,8 @@ pub struct RequestError {
     pub elapsed: Duration,
     /// Whether the peer may have seen it.
     pub certainty: Certainty,
+    /// It could have been retried, but the retry budget had no token for it (SEMANTICS 4.7).
+    pub budget_exhausted: bool,
 }
 
 impl RequestError {

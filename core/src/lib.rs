@@ -83,6 +83,7 @@ mod servers;
 mod stats;
 mod time;
 mod timers;
+mod token_bucket;
 mod view;
 
 #[doc = include_str!("semantics.md")]
@@ -99,7 +100,7 @@ pub use {
     backoff::{Backoff, Jitter},
     cluster::Cluster,
     config::{
-        BackoffReset, Config, ConfigBuilder, ConfigError, Matching, OnRequestTimeout,
+        BackoffReset, Config, ConfigBuilder, ConfigError, Matching, OnRequestTimeout, RetryBudget,
         SelectionPolicy, Warm,
     },
     error::{

@@ -114,6 +114,8 @@ pub struct Success {
     pub attempts: u32,
     /// Since `submit`.
     pub elapsed: Duration,
+    /// The reply asked for a retry, and the retry budget had no token for it.
+    pub budget_exhausted: bool,
 }
 
 /// How a request ended well.

@@ -153,6 +153,8 @@ pub struct Response<R> {
     pub attempts: u32,
     /// Since `submit`.
     pub elapsed: Duration,
+    /// The reply asked for a retry, and the retry budget had no token for it.
+    pub budget_exhausted: bool,
 }
 
 /// A request that was not accepted, given back.

@@ -113,6 +113,7 @@ fn respond<R>(success: Success, reply: &mut Option<R>) -> Result<Response<R>, Re
         node,
         attempts,
         elapsed,
+        budget_exhausted,
     } = success;
     let reply = match kind {
         SuccessKind::Sent => None,
@@ -129,6 +130,7 @@ fn respond<R>(success: Success, reply: &mut Option<R>) -> Result<Response<R>, Re
                 attempts,
                 elapsed,
                 certainty: Certainty::Answered,
+                budget_exhausted,
             })?)
         }
     };
@@ -137,5 +139,6 @@ fn respond<R>(success: Success, reply: &mut Option<R>) -> Result<Response<R>, Re
         node,
         attempts,
         elapsed,
+        budget_exhausted,
     })
 }

@@ -91,7 +91,7 @@ impl Cluster {
             node.next_attempt
         );
         must!(
-            !wanted || !self.dialable.contains(n),
+            self.wanted.contains(n) || !wanted || !self.dialable.contains(n),
             "wanted, dialable and not dialled"
         );
         Ok(())
@@ -233,8 +233,13 @@ impl Cluster {
             "failures are not ranked"
         );
         must!(
-            self.to_serve.is_empty() && self.to_dial.is_empty() && self.set_aside.is_empty(),
+            self.to_serve.is_empty() && self.set_aside.is_empty(),
             "work left over"
+        );
+        let opens = self.governor.opens(self.now);
+        must!(
+            self.wanted.is_empty() || opens.is_none_or(|at| at > self.now),
+            "the governor is open and wanted nodes are not dialled"
         );
         if self.run == Run::Terminated {
             must!(

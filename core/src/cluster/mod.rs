@@ -23,12 +23,13 @@ use crate::{
     AttemptId, Config, ConnectionId, Deadline, Input, Instant, NodeId, NodeSpec, Output, RequestId,
     RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
     collections::{DeadlineLinks, DeadlineQueues, Heap, IndexedHeap, Links, List, Positions, Slab},
-    node::{Attempt, Connection, DialKey, Ending, Node, Resting},
+    node::{Attempt, Connection, DialKey, Ending, Governor, Node, Resting, WantedKey},
     request::{Flight, Request},
     rng::{Purpose, Rng},
     select::ReadySet,
     servers::{Departed, Index},
     timers::{TimerSlot, Timers},
+    token_bucket::TokenBucket,
 };
 
 /// The connection brain of one client: nodes, connections, deadlines, backoff, selection and
@@ -115,6 +116,9 @@ pub struct Cluster {
     pub(crate) dialable: IndexedHeap<DialKey>,
     /// Nodes before their next-attempt time.
     pub(crate) resting: Resting,
+    /// Nodes that could be dialled now and are wanted.
+    pub(crate) wanted: IndexedHeap<WantedKey>,
+    pub(crate) governor: Governor,
     /// Throttled nodes, by the end of the throttle.
     pub(crate) throttled: IndexedHeap<Instant>,
     /// Attempts that could serve a request for any node, the newest first.
@@ -160,6 +164,7 @@ pub struct Cluster {
     pub(crate) waiting_bytes: u64,
     pub(crate) in_flight: u32,
     pub(crate) tombstones: u32,
+    pub(crate) retry_budget: Option<TokenBucket>,
 
     // Random streams, one a purpose.
     pub(crate) selection_rng: Rng,
@@ -168,7 +173,6 @@ pub struct Cluster {
 
     // What this call has left to do; empty between calls.
     pub(crate) to_serve: Vec<u32>,
-    pub(crate) to_dial: Vec<u32>,
     pub(crate) set_aside: Vec<u32>,
     /// Failures in setup, each of which lets the next node be dialled at once (3.7).
     pub(crate) setup_failures_now: u32,
@@ -195,6 +199,8 @@ impl Cluster {
         Self {
             outputs: Outputs::new(&config),
             ready: ReadySet::new(config.selection),
+            governor: Governor::new(&config, now),
+            retry_budget: config.retry_budget.map(|budget| budget.bucket(now)),
             config,
             seed,
             now,
@@ -208,6 +214,7 @@ impl Cluster {
             connection_links: Links::default(),
             dialable: IndexedHeap::new(),
             resting: Resting::new(),
+            wanted: IndexedHeap::new(),
             throttled: IndexedHeap::new(),
             setups: IndexedHeap::new(),
             failed_last: IndexedHeap::new(),
@@ -246,7 +253,6 @@ impl Cluster {
             dial_order_rng: Rng::new(seed, Purpose::DialOrder, 0),
             retry_rng: Rng::new(seed, Purpose::Retry, 0),
             to_serve: Vec::new(),
-            to_dial: Vec::new(),
             set_aside: Vec::new(),
             setup_failures_now: 0,
             unhealthy_used: false,
@@ -357,7 +363,6 @@ impl Cluster {
             }
             Run::Draining(_) => {
                 self.to_serve.clear();
-                self.to_dial.clear();
                 self.terminate_if_done();
             }
             Run::Terminated => {}
@@ -373,6 +378,7 @@ impl Cluster {
         } else {
             self.now = now;
         }
+        self.governor.advance(self.now);
         while let Some((until, node)) = self.resting.first()
             && until <= self.now
         {

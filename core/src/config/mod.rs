@@ -8,7 +8,10 @@ use thiserror::Error;
 
 pub use settings::Config;
 
-use crate::{Backoff, Jitter, Limit};
+use crate::{
+    Backoff, Instant, Jitter, Limit,
+    token_bucket::{TOKEN, TokenBucket},
+};
 
 /// How replies find their requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,6 +56,42 @@ pub enum SelectionPolicy {
     RoundRobin,
 }
 
+/// A limit on retries in relation to requests (SEMANTICS 4.7): a token bucket from which each retry
+/// that counts takes one token. It starts full.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RetryBudget {
+    /// What each submit deposits, in thousandths of a token. Default: 200.
+    pub per_submit_milli: u32,
+    /// What each second deposits, in tokens. Default: 10.
+    pub per_second: u32,
+    /// How many tokens it holds. Default: 100. At least 1.
+    pub max: u32,
+}
+
+impl RetryBudget {
+    /// 0.2 token a submit, 10 a second, at most 100.
+    pub const DEFAULT: Self = Self {
+        per_submit_milli: 200,
+        per_second: 10,
+        max: 100,
+    };
+
+    pub(crate) const fn bucket(self, now: Instant) -> TokenBucket {
+        TokenBucket::new(self.max, self.per_second, now)
+    }
+
+    /// What a submit deposits, in parts of a token.
+    pub(crate) const fn per_submit(self) -> u64 {
+        self.per_submit_milli as u64 * (TOKEN / 1000)
+    }
+}
+
+impl Default for RetryBudget {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 /// What an attempt's timeout does to its connection (SEMANTICS 4.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OnRequestTimeout {
@@ -95,6 +134,7 @@ impl Config {
             address_attempt_delay: Limit::Never,
             hedge_delay: Limit::Never,
             warm: Warm::None,
+            retry_budget: None,
             on_request_timeout: OnRequestTimeout::Disconnect,
             max_in_flight: 5,
             unhealthy_after: None,
@@ -205,6 +245,15 @@ impl ConfigBuilder {
         at_least_one("max_nodes", c.max_nodes)?;
         at_least_one("max_attempts", c.max_attempts.unwrap_or(1))?;
         at_least_one("unhealthy_after", c.unhealthy_after.unwrap_or(1))?;
+        at_least_one(
+            "max_concurrent_attempts",
+            c.max_concurrent_attempts.unwrap_or(1),
+        )?;
+        at_least_one("attempts_per_second", c.attempts_per_second.unwrap_or(1))?;
+        at_least_one(
+            "retry_budget",
+            c.retry_budget.map_or(1, |budget| budget.max),
+        )?;
         if let Warm::AtLeast(0) = c.warm {
             return Err(ConfigError::Zero { setting: "warm" });
         }

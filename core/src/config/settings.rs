@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::{
     Backoff, EventMask, Jitter, Limit,
-    config::{BackoffReset, Matching, OnRequestTimeout, SelectionPolicy, Warm},
+    config::{BackoffReset, Matching, OnRequestTimeout, RetryBudget, SelectionPolicy, Warm},
 };
 
 /// One list of settings makes the fields of `Config`, its getters and the builder's setters.
@@ -94,6 +94,14 @@ settings! {
     /// How many such hedges may be in setup beside the first. Default: 8.
     max_hedges: u32 = 8;
 
+    /// At most this many attempts are under way in the whole cluster; one that is older than
+    /// `hedge_delay` no longer counts, a race counts as one. Default: `None`, no limit. At least 1.
+    max_concurrent_attempts: Option<u32> = None;
+
+    /// At most this many attempts begin in a second, in the whole cluster: a token bucket that holds
+    /// as many and starts full. Default: `None`, no limit. At least 1.
+    attempts_per_second: Option<u32> = None;
+
     /// Which nodes are kept connected without a request. Default: what the policy wants.
     warm: Warm = Warm::ByPolicy;
 
@@ -117,6 +125,11 @@ settings! {
 
     /// The wait before the k-th retry that counts. Default: 100 ms, doubling to 1 s: KIP-580.
     retry_backoff: Backoff = Backoff::new(millis(100), millis(1_000), 2);
+
+    /// What retries that count may cost in relation to requests, so that an outage does not multiply
+    /// the load. Default: each submit deposits 0.2 token and each second 10; at most 100 are held.
+    /// `None`: no limit.
+    retry_budget: Option<RetryBudget> = Some(RetryBudget::DEFAULT);
 
     /// At most this many requests in flight on a connection. Default: 1024. 1 to 65,536.
     max_in_flight: u32 = 1024;

@@ -76,6 +76,7 @@ impl<P: Protocol, R: Runtime> Drop for Access<P, R> {
             attempts: 0,
             elapsed: Duration::ZERO,
             certainty: Certainty::PossiblyWritten,
+            budget_exhausted: false,
         };
         lock(&self.shared.state).end(closed, &mut self.outbox.wake);
         self.outbox.wake.drain(..).for_each(Waker::wake);

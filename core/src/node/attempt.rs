@@ -48,6 +48,7 @@ impl Cluster {
             handshake_deadline: false,
         });
         node.attempt = a;
+        self.governor.begins(a, self.now);
         let slot = &mut self.attempts[a].setup_timer;
         self.timers
             .set(slot, self.now + timeout, Timer::Setup { attempt: a });
@@ -273,6 +274,7 @@ impl Cluster {
     pub(crate) fn end_attempt(&mut self, a: u32, stage: Stage, cause: Option<Cause>) {
         let id = self.attempt_id(a);
         self.setups.remove(a);
+        self.governor.ends(a);
         let Some(mut attempt) = self.attempts.remove(a) else {
             return;
         };

@@ -62,6 +62,15 @@ impl Resting {
     }
 }
 
+/// The order in which nodes that are wanted are dialled: those that requests wait for first, then by
+/// next-attempt time (3.6).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct WantedKey {
+    only_warm: bool,
+    next_attempt: Instant,
+    tie: u64,
+}
+
 /// For whom a node is dialled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DialFor {
@@ -114,10 +123,9 @@ impl Cluster {
     pub(crate) fn update_want(&mut self, n: u32) {
         let wanted = self.is_wanted(n);
         if wanted && self.dialable.contains(n) {
-            let node = &mut self.nodes[n];
-            if !core::mem::replace(&mut node.to_dial, true) {
-                self.to_dial.push(n);
-            }
+            self.wanted.set(self.wanted_key(n), n);
+        } else {
+            self.wanted.remove(n);
         }
         let rests_until = self.resting.until(n);
         let slot = &mut self.nodes[n].next_attempt_timer;
@@ -127,78 +135,124 @@ impl Cluster {
         }
     }
 
+    fn wanted_key(&self, n: u32) -> WantedKey {
+        let node = &self.nodes[n];
+        WantedKey {
+            only_warm: node.queue.is_empty(),
+            next_attempt: node.next_attempt.unwrap_or(Instant::ORIGIN),
+            tie: node.tie,
+        }
+    }
+
     fn is_wanted(&self, n: u32) -> bool {
         self.is_running()
             && (!self.nodes[n].queue.is_empty() || self.config.effective_warm() == Warm::All)
     }
 
-    /// The last part of every call: dials whom it wants, and arms the timer for the next dial.
+    /// The last part of every call: dials whom it wants, as far as the governor lets it, and arms
+    /// the timer for the next dial.
     pub(crate) fn dial_who_is_wanted(&mut self) {
         if self.nobody_waits_for_a_node() {
             self.setup_failures_now = 0;
             return;
         }
-        for i in 0..self.to_dial.len() {
-            let n = self.to_dial[i];
-            // It may have left, or its place be taken, since it was put here.
-            if let Some(node) = self.nodes.at_mut(n) {
-                node.to_dial = false;
-                if self.dialable.contains(n) && self.is_wanted(n) {
-                    self.dial(n, DialFor::Itself);
-                }
-            }
+        while self.governor_is_open()
+            && let Some((n, dial_for)) = self.next_to_dial()
+        {
+            self.dial(n, dial_for);
         }
-        self.to_dial.clear();
-        self.dial_for_any();
-        if core::mem::take(&mut self.unhealthy_used) && self.setup_nodes == 0 {
-            self.dial_next(DialFor::Any { hedge: false });
-        }
-        while self.warm_misses_a_node() && self.dial_next(DialFor::Itself) {}
         self.setup_failures_now = 0;
+        self.unhealthy_used = false;
         self.arm_dial_timer();
     }
 
     /// The usual case, told cheaply: there is nothing to dial and no timer to set.
     fn nobody_waits_for_a_node(&self) -> bool {
-        self.to_dial.is_empty()
+        self.wanted.is_empty()
             && self.any_queue.is_empty()
             && !self.unhealthy_used
             && self.timers.deadline(&self.dial_timer).is_none()
             && !matches!(self.config.warm, Warm::AtLeast(_))
     }
 
-    /// While a request for any node waits: dials a first node, and hedges (3.7).
-    fn dial_for_any(&mut self) {
-        while !self.any_queue.is_empty() {
-            let dialled = if self.setups.is_empty() {
-                // A throttled node is better than none, but no reason to dial a second one.
-                (self.setup_nodes == 0 || self.untried_is_fresh())
-                    && self.dial_next(DialFor::Any { hedge: false })
-            } else {
-                let due = self.hedge_time().is_some_and(|at| at <= self.now);
-                let replaces = self.setup_failures_now > 0 && self.hedge_time().is_some();
-                (due || replaces)
-                    && self.untried_is_fresh()
-                    && self.dial_next(DialFor::Any { hedge: true })
-            };
-            if !dialled {
-                return;
+    fn governor_is_open(&self) -> bool {
+        self.governor
+            .opens(self.now)
+            .is_some_and(|at| at <= self.now)
+    }
+
+    /// Those that requests wait for first, a request for any node counting for the node that 5.1
+    /// would dial; of these, whose next-attempt time is the earliest (3.6).
+    fn next_to_dial(&mut self) -> Option<(u32, DialFor)> {
+        let for_any = self.next_for_any();
+        let key = |n| self.wanted_key(n);
+        let any_key = for_any.map(|(n, _)| WantedKey {
+            only_warm: false,
+            ..key(n)
+        });
+        if let Some((key, n)) = self.wanted.peek()
+            && any_key.is_none_or(|any_key| key <= any_key)
+        {
+            return Some((n, DialFor::Itself));
+        }
+        if let Some((n, hedge)) = for_any {
+            if hedge {
+                self.setup_failures_now = self.setup_failures_now.saturating_sub(1);
             }
-            self.setup_failures_now = self.setup_failures_now.saturating_sub(1);
+            return Some((n, DialFor::Any { hedge }));
+        }
+        let (_, next) = self.dialable.peek()?;
+        if self.unhealthy_used && self.setup_nodes == 0 {
+            return Some((next, DialFor::Any { hedge: false }));
+        }
+        self.warm_misses_a_node().then_some((next, DialFor::Itself))
+    }
+
+    /// The node to be dialled now for requests that name none, and whether it is a hedge (3.7).
+    fn next_for_any(&self) -> Option<(u32, bool)> {
+        let (_, next) = self.dialable.peek()?;
+        let due = self.any_dial_time().is_some_and(|at| at <= self.now);
+        let hedge = !self.setups.is_empty();
+        let replaces = hedge
+            && self.setup_failures_now > 0
+            && self.untried_is_fresh()
+            && self.hedge_time().is_some()
+            && !self.any_queue.is_empty();
+        (due || replaces).then_some((next, hedge))
+    }
+
+    /// When a node may be dialled for requests that name none, as far as nodes and attempts go.
+    fn any_dial_time(&self) -> Option<Instant> {
+        if self.any_queue.is_empty() {
+            return None;
+        }
+        if self.setup_nodes == 0 {
+            return self.first_dialable();
+        }
+        // A throttled node is better than none, but no reason to dial a second one.
+        let fresh = match self.untried_is_fresh() {
+            true => Some(self.now),
+            false => self.resting.first_fresh(),
+        };
+        if self.setups.is_empty() {
+            return fresh;
+        }
+        self.hedge_time()
+            .zip(fresh)
+            .map(|(hedge, fresh)| hedge.max(fresh))
+    }
+
+    /// When the first node may be dialled.
+    fn first_dialable(&self) -> Option<Instant> {
+        match self.dialable.is_empty() {
+            true => self.resting.first().map(|(until, _)| until),
+            false => Some(self.now),
         }
     }
 
     /// Whether the next node to be dialled is one that could serve when it is up.
     fn untried_is_fresh(&self) -> bool {
         self.dialable.peek().is_some_and(|(key, _)| !key.throttled)
-    }
-
-    fn dial_next(&mut self, dial_for: DialFor) -> bool {
-        let Some((_, n)) = self.dialable.peek() else {
-            return false;
-        };
-        self.dial(n, dial_for);
-        true
     }
 
     fn warm_misses_a_node(&self) -> bool {
@@ -220,31 +274,16 @@ impl Cluster {
         (hedges < self.config.max_hedges).then(|| newest + delay)
     }
 
-    /// One timer stands for all requests that name no node, and for `Warm::AtLeast`: neither makes
-    /// a particular node wanted (2.2).
+    /// One timer stands for all requests that name no node, for `Warm::AtLeast`, and for everything
+    /// that waits for the governor: none of these makes a particular node wanted (2.2).
     fn arm_dial_timer(&mut self) {
-        let first_rested = self.resting.first().map(|(until, _)| until);
-        let for_any = if self.any_queue.is_empty() {
-            None
-        } else if self.setup_nodes == 0 {
-            first_rested
-        } else if self.setups.is_empty() {
-            self.resting.first_fresh()
-        } else if self.untried_is_fresh() {
-            self.hedge_time()
-        } else {
-            let rested = self.resting.first_fresh();
-            self.hedge_time()
-                .zip(rested)
-                .map(|(hedge, rested)| hedge.max(rested))
-        };
-        let for_warm = first_rested.filter(|_| self.warm_misses_a_node());
-        let at = [for_any, for_warm].into_iter().flatten().min();
-        debug_assert!(
-            at.is_none_or(|at| at > self.now),
-            "what is due has been done"
-        );
-        let at = at.unwrap_or(Instant::MAX);
+        let for_wanted = (!self.wanted.is_empty()).then_some(self.now);
+        let for_warm = self.first_dialable().filter(|_| self.warm_misses_a_node());
+        let wishes = [for_wanted, self.any_dial_time(), for_warm];
+        let earliest = wishes.into_iter().flatten().min();
+        let at = earliest.zip(self.governor.opens(self.now));
+        let at = at.map_or(Instant::MAX, |(wish, opens)| wish.max(opens));
+        debug_assert!(at > self.now, "what is due has been done");
         self.timers.set(&mut self.dial_timer, at, Timer::Dial);
     }
 }

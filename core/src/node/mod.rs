@@ -5,19 +5,22 @@
 //! - `attempt`: from the dial to Ready or a failure (2.1, 3.1)
 //! - `lifecycle`: Ready, lost, detached, closed; failures and backoff (2.1, 3.2, 3.3)
 //! - `dial`: who is wanted, and who is dialled (2.2, 3.5, 3.7, 5.1)
+//! - `governor`: how many attempts there may be (3.6)
 //! - `connection`: what is kept of one transport
 
 mod addresses;
 mod attempt;
 mod connection;
 mod dial;
+mod governor;
 mod lifecycle;
 mod state;
 
 pub(crate) use addresses::Addresses;
 pub(crate) use attempt::Attempt;
 pub(crate) use connection::{Connection, Phase};
-pub(crate) use dial::{DialKey, Resting};
+pub(crate) use dial::{DialKey, Resting, WantedKey};
+pub(crate) use governor::Governor;
 pub use state::NodeState;
 
 use crate::{
@@ -73,8 +76,6 @@ pub(crate) struct Node {
     pub(crate) throttle_timer: TimerSlot,
     /// It is in the list of nodes to be served.
     pub(crate) to_serve: bool,
-    /// It is in the list of nodes to be dialled.
-    pub(crate) to_dial: bool,
     /// It is counted among the nodes that rest after a rejection.
     pub(crate) rejected_resting: bool,
     /// The last update that named it, and the entry that did.
@@ -111,7 +112,6 @@ impl Node {
             next_attempt_timer: TimerSlot::UNARMED,
             throttle_timer: TimerSlot::UNARMED,
             to_serve: false,
-            to_dial: false,
             rejected_resting: false,
             seen_in: 0,
             seen_as: 0,

@@ -416,6 +416,7 @@ impl Cluster {
                 node: request.last_node.expect("it was on a connection"),
                 attempts: request.attempts,
                 elapsed: self.now - request.submitted,
+                budget_exhausted: request.budget_exhausted,
             }),
         });
     }

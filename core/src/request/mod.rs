@@ -40,6 +40,8 @@ pub(crate) struct Request {
     pub(crate) last_backoff: u64,
     /// Its last attempt ended with a reply.
     pub(crate) answered: bool,
+    /// The retry budget refused it a retry.
+    pub(crate) budget_exhausted: bool,
     /// The node that failed it last.
     pub(crate) avoid: Option<NodeId>,
     /// The node that it stays with while that is Ready.
@@ -93,6 +95,7 @@ impl Request {
             charged: 0,
             last_backoff: 0,
             answered: false,
+            budget_exhausted: false,
             avoid: None,
             stay: None,
             barred: None,

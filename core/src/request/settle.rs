@@ -98,6 +98,11 @@ impl Cluster {
         if at >= request.deadline {
             return false;
         }
+        let budget = self.retry_budget.as_mut();
+        if budget.is_some_and(|budget| !budget.take(self.now)) {
+            request.budget_exhausted = true;
+            return false;
+        }
         self.stats.retries += 1;
         if at <= self.now {
             self.requeue(r);
@@ -231,6 +236,7 @@ impl Cluster {
                 attempts: request.attempts,
                 elapsed: self.now - request.submitted,
                 certainty,
+                budget_exhausted: request.budget_exhausted,
             }),
         });
     }

@@ -17,6 +17,9 @@ impl Cluster {
         let request = Request::new(options, seq, self.now, deadline);
         let (r, generation) = self.requests.insert(request);
         self.stats.requests += 1;
+        if let (Some(bucket), Some(budget)) = (&mut self.retry_budget, self.config.retry_budget) {
+            bucket.deposit(self.now, budget.per_submit());
+        }
         let id = RequestId {
             index: r,
             generation,

@@ -171,6 +171,7 @@ impl Cluster {
         self.set_rejected(n, false);
         self.dialable.remove(n);
         self.resting.remove(n);
+        self.wanted.remove(n);
         self.failed_last.remove(n);
         let Some(mut node) = self.nodes.remove(n) else {
             return;
