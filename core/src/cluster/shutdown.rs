@@ -71,6 +71,7 @@ impl Cluster {
             self.timers.clear(&mut node.next_attempt_timer);
             self.timers.clear(&mut node.throttle_timer);
             self.throttled.remove(n);
+            self.wanted.remove(n);
             next = self.nodes.next_from(n + 1);
         }
         while let Some(r) = self.first_waiting_for_any() {
