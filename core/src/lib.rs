@@ -112,6 +112,7 @@ pub use {
     node::NodeState,
     options::{RequestOptions, Target},
     output::{Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind},
+    select::{Candidate, CustomPolicy, Select},
     servers::{Endpoint, EndpointError, NodeSpec},
     stats::Stats,
     time::{Instant, Limit},

@@ -182,11 +182,15 @@ impl Cluster {
         Ok(())
     }
 
-    /// Whether everything in the queue for any node has to wait for an earlier frame of its own.
+    /// Whether everything in the queue for any node has to wait: for an earlier frame of its own, or
+    /// for a node that the user's policy likes.
     fn any_is_barred(&self) -> bool {
-        self.any_queue
-            .iter()
-            .all(|(_, r)| self.requests[r].barred.is_some())
+        let picky = matches!(self.config.selection, crate::SelectionPolicy::Custom(_));
+        picky
+            || self
+                .any_queue
+                .iter()
+                .all(|(_, r)| self.requests[r].barred.is_some())
     }
 
     fn audit_counts(&self) -> Result<(), String> {

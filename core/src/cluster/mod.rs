@@ -198,7 +198,7 @@ impl Cluster {
     pub fn new(config: Config, seed: u64, now: Instant) -> Self {
         Self {
             outputs: Outputs::new(&config),
-            ready: ReadySet::new(config.selection),
+            ready: ReadySet::new(&config.selection),
             governor: Governor::new(&config, now),
             retry_budget: config.retry_budget.map(|budget| budget.bucket(now)),
             config,

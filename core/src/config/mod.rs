@@ -2,6 +2,7 @@
 
 mod settings;
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use thiserror::Error;
@@ -9,7 +10,7 @@ use thiserror::Error;
 pub use settings::Config;
 
 use crate::{
-    Backoff, Instant, Jitter, Limit,
+    Backoff, CustomPolicy, Instant, Jitter, Limit, Select,
     token_bucket::{TOKEN, TokenBucket},
 };
 
@@ -36,7 +37,7 @@ pub enum BackoffReset {
 /// Which nodes are kept connected without a request (SEMANTICS 2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Warm {
-    /// What the selection policy wants: none for `LeastLoaded`, all for `RoundRobin`.
+    /// What the selection policy wants: none for `LeastLoaded`, all for the others.
     ByPolicy,
     /// None.
     None,
@@ -47,13 +48,25 @@ pub enum Warm {
 }
 
 /// Who gets a request that names no node (SEMANTICS 5.2).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SelectionPolicy {
     /// The Ready node with the fewest requests in flight; ties are drawn.
     LeastLoaded,
     /// The Ready node that was chosen longest ago.
     RoundRobin,
+    /// The less loaded of two Ready nodes drawn at random.
+    PowerOfTwoChoices,
+    /// The user's own; make one with [`SelectionPolicy::custom`].
+    Custom(CustomPolicy),
+}
+
+impl SelectionPolicy {
+    /// A policy of the user's own.
+    #[must_use]
+    pub fn custom(policy: impl Select + 'static) -> Self {
+        Self::Custom(CustomPolicy(Arc::new(policy)))
+    }
 }
 
 /// A limit on retries in relation to requests (SEMANTICS 4.7): a token bucket from which each retry
@@ -105,14 +118,14 @@ pub enum OnRequestTimeout {
 
 impl Config {
     /// A builder that starts from the defaults.
-    pub const fn builder() -> ConfigBuilder {
+    pub fn builder() -> ConfigBuilder {
         Self::DEFAULT.to_builder()
     }
 
     /// A builder that starts from this configuration.
-    pub const fn to_builder(&self) -> ConfigBuilder {
+    pub fn to_builder(&self) -> ConfigBuilder {
         ConfigBuilder {
-            config: Self { ..*self },
+            config: self.clone(),
         }
     }
 
@@ -145,9 +158,9 @@ impl Config {
 
     /// Which nodes are kept connected, with the policy's wish filled in.
     pub(crate) const fn effective_warm(&self) -> Warm {
-        match (self.warm, self.selection) {
+        match (self.warm, &self.selection) {
             (Warm::ByPolicy, SelectionPolicy::LeastLoaded) => Warm::None,
-            (Warm::ByPolicy, SelectionPolicy::RoundRobin) => Warm::All,
+            (Warm::ByPolicy, _) => Warm::All,
             (warm, _) => warm,
         }
     }

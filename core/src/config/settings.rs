@@ -25,8 +25,9 @@ macro_rules! settings {
             $(
                 $(#[doc = $doc])+
                 #[must_use]
-                pub const fn $name(&self) -> $type {
-                    self.$name
+                #[allow(clippy::clone_on_copy, reason = "not all settings are Copy")]
+                pub fn $name(&self) -> $type {
+                    self.$name.clone()
                 }
             )+
         }

@@ -76,7 +76,10 @@ impl Cluster {
         let alive = |node: &crate::NodeId| self.nodes.get(node.index, node.generation).is_some();
         let avoided = request.avoid.filter(alive).map(|node| node.index);
         let barred = self.barred_node(r);
-        let Some(n) = self.ready.pick(&mut self.selection_rng, avoided, barred) else {
+        let Some(n) = self
+            .ready
+            .pick(&mut self.selection_rng, &self.nodes, avoided, barred)
+        else {
             return self.put_aside(r);
         };
         let seq = self.requests[r].seq;

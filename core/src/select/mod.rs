@@ -2,14 +2,18 @@
 //! 100,000.
 
 mod buckets;
+mod custom;
+mod listed;
 mod ring;
 
 use alloc::vec::Vec;
 
 use buckets::LoadBuckets;
+pub use custom::{Candidate, CustomPolicy, Select};
+use listed::Listed;
 use ring::Ring;
 
-use crate::{SelectionPolicy, rng::Rng};
+use crate::{NodeId, SelectionPolicy, collections::Slab, node::Node, rng::Rng};
 
 /// The nodes that can take a request now.
 #[derive(Clone, Debug)]
@@ -28,7 +32,7 @@ pub(crate) struct Standing {
 }
 
 impl ReadySet {
-    pub(crate) fn new(policy: SelectionPolicy) -> Self {
+    pub(crate) fn new(policy: &SelectionPolicy) -> Self {
         Self {
             healthy: Pool::new(policy),
             unhealthy: Pool::new(policy),
@@ -67,17 +71,18 @@ impl ReadySet {
     pub(crate) fn pick(
         &mut self,
         rng: &mut Rng,
+        nodes: &Slab<Node>,
         avoided: Option<u32>,
         barred: Option<u32>,
     ) -> Option<u32> {
         if avoided.is_none() && barred.is_none() {
-            return self.choose(rng);
+            return self.choose(rng, nodes);
         }
         let aside = [avoided, barred].map(|node| Some((node?, self.standing(node?)?)));
         for (node, _) in aside.into_iter().flatten() {
             self.set(node, None);
         }
-        let choice = self.choose(rng);
+        let choice = self.choose(rng, nodes);
         for (node, standing) in aside.into_iter().flatten() {
             self.set(node, Some(standing));
         }
@@ -85,8 +90,9 @@ impl ReadySet {
         choice.or(last_resort.filter(|_| avoided != barred))
     }
 
-    fn choose(&mut self, rng: &mut Rng) -> Option<u32> {
-        self.healthy.pick(rng).or_else(|| self.unhealthy.pick(rng))
+    fn choose(&mut self, rng: &mut Rng, nodes: &Slab<Node>) -> Option<u32> {
+        let healthy = self.healthy.pick(rng, nodes);
+        healthy.or_else(|| self.unhealthy.pick(rng, nodes))
     }
 
     fn pool(&mut self, healthy: bool) -> &mut Pool {
@@ -102,13 +108,17 @@ impl ReadySet {
 enum Pool {
     LeastLoaded(LoadBuckets),
     RoundRobin(Ring),
+    PowerOfTwoChoices(Listed),
+    Custom(Listed, CustomPolicy),
 }
 
 impl Pool {
-    fn new(policy: SelectionPolicy) -> Self {
+    fn new(policy: &SelectionPolicy) -> Self {
         match policy {
             SelectionPolicy::LeastLoaded => Self::LeastLoaded(LoadBuckets::default()),
             SelectionPolicy::RoundRobin => Self::RoundRobin(Ring::new()),
+            SelectionPolicy::PowerOfTwoChoices => Self::PowerOfTwoChoices(Listed::default()),
+            SelectionPolicy::Custom(policy) => Self::Custom(Listed::default(), policy.clone()),
         }
     }
 
@@ -116,6 +126,7 @@ impl Pool {
         match self {
             Self::LeastLoaded(buckets) => buckets.is_empty(),
             Self::RoundRobin(ring) => ring.is_empty(),
+            Self::PowerOfTwoChoices(listed) | Self::Custom(listed, _) => listed.is_empty(),
         }
     }
 
@@ -123,6 +134,7 @@ impl Pool {
         match self {
             Self::LeastLoaded(buckets) => buckets.insert(node, load),
             Self::RoundRobin(ring) => ring.insert(node),
+            Self::PowerOfTwoChoices(listed) | Self::Custom(listed, _) => listed.insert(node, load),
         }
     }
 
@@ -130,15 +142,36 @@ impl Pool {
         match self {
             Self::LeastLoaded(buckets) => buckets.remove(node),
             Self::RoundRobin(ring) => ring.remove(node),
+            Self::PowerOfTwoChoices(listed) | Self::Custom(listed, _) => listed.remove(node),
         }
     }
 
-    fn pick(&mut self, rng: &mut Rng) -> Option<u32> {
+    fn pick(&mut self, rng: &mut Rng, nodes: &Slab<Node>) -> Option<u32> {
         match self {
             Self::LeastLoaded(buckets) => buckets.pick(rng),
             Self::RoundRobin(ring) => ring.pick(),
+            Self::PowerOfTwoChoices(listed) => listed.two_choices(rng),
+            Self::Custom(listed, policy) => ask(policy, listed, rng.next_u64(), nodes),
         }
     }
+}
+
+fn ask(policy: &CustomPolicy, listed: &Listed, random: u64, nodes: &Slab<Node>) -> Option<u32> {
+    let sorted = listed.sorted();
+    let candidate = |&(index, in_flight): &(u32, u32)| Candidate {
+        node: NodeId {
+            index,
+            generation: nodes.generation(index),
+        },
+        spec: &nodes[index].spec,
+        in_flight,
+    };
+    let candidates: Vec<_> = sorted.iter().map(candidate).collect();
+    if candidates.is_empty() {
+        return None;
+    }
+    let choice = policy.0.select(&candidates, random)?;
+    sorted.get(choice).map(|&(node, _)| node)
 }
 
 #[cfg(test)]
@@ -146,7 +179,7 @@ mod tests {
     use super::*;
     use crate::rng::Purpose;
 
-    fn set(policy: SelectionPolicy, standings: &[(u32, bool, u32)]) -> ReadySet {
+    fn set(policy: &SelectionPolicy, standings: &[(u32, bool, u32)]) -> ReadySet {
         let mut set = ReadySet::new(policy);
         for &(node, healthy, load) in standings {
             set.set(node, Some(Standing { healthy, load }));
@@ -172,11 +205,15 @@ mod tests {
             (&[(0, true, 5)], Some(0), Some(0), None),
             (&[(0, true, 5), (1, true, 9)], Some(1), Some(0), Some(1)),
         ];
-        for policy in [SelectionPolicy::LeastLoaded, SelectionPolicy::RoundRobin] {
+        for policy in [
+            SelectionPolicy::LeastLoaded,
+            SelectionPolicy::RoundRobin,
+            SelectionPolicy::PowerOfTwoChoices,
+        ] {
             for &(standings, avoided, barred, expected) in cases {
-                let mut set = set(policy, standings);
+                let mut set = set(&policy, standings);
                 let mut rng = Rng::new(1, Purpose::Selection, 0);
-                let choice = set.pick(&mut rng, avoided, barred);
+                let choice = set.pick(&mut rng, &Slab::new(), avoided, barred);
                 assert_eq!(choice, expected, "{standings:?} {avoided:?} {barred:?}");
             }
         }
