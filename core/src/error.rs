@@ -79,6 +79,15 @@ pub enum Cause {
     /// The transport accepted nothing for too long.
     #[error("writing stalled")]
     WriteStall,
+    /// A keepalive or probe was not answered in time.
+    #[error("keepalive timed out")]
+    KeepaliveTimeout,
+    /// Nothing was said on it for too long. Planned.
+    #[error("idle")]
+    Idle,
+    /// It reached its age limit. Planned.
+    #[error("too old")]
+    MaxAge,
     /// The node has left the list. Planned.
     #[error("the node has left the list")]
     Removed,
@@ -102,7 +111,9 @@ impl Cause {
     pub const fn is_planned(self) -> bool {
         matches!(
             self,
-            Self::Removed
+            Self::Idle
+                | Self::MaxAge
+                | Self::Removed
                 | Self::EndpointChanged
                 | Self::LostRace
                 | Self::SessionExpired

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{AttemptId, ConnectionId, Instant};
+use crate::{AttemptId, ConnectionId, Instant, NodeId};
 
 /// A fact about the world, given to [`Cluster::handle_input`](crate::Cluster::handle_input).
 ///
@@ -79,6 +79,17 @@ pub enum Input {
         /// The connection.
         connection: ConnectionId,
     },
+    /// Bytes came, of whatever kind: proof of life (SEMANTICS 8.2). Needed where there is a
+    /// keepalive or a session. A `Reply` or `Push` says it too.
+    Received {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// Something was read that the server sent unasked: the connection is not idle.
+    Push {
+        /// The connection.
+        connection: ConnectionId,
+    },
     /// A reply was read.
     Reply {
         /// The connection it came on.
@@ -109,6 +120,20 @@ pub enum Input {
         /// How it ended.
         error: CloseError,
     },
+}
+
+/// What the application knows from elsewhere (SEMANTICS 8.5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Hint {
+    /// The machine's network is another: connections are probed, nodes may be dialled soon.
+    NetworkChanged,
+    /// The machine or process was asleep: the same.
+    Resumed,
+    /// This node is said to be up: it may be dialled soon, before its next-attempt time.
+    NodeUp(NodeId),
+    /// This node is said to be down: its connection is probed.
+    NodeDown(NodeId),
 }
 
 /// Why a transport did not come up.
@@ -159,12 +184,17 @@ pub struct Limits {
     /// At most this many requests in flight, if the peer says so. The smaller of this and
     /// [`Config::max_in_flight`](crate::Config::max_in_flight) holds; zero counts as one.
     pub max_in_flight: Option<u32>,
+    /// How long the servers keep our session without hearing from us, for protocols that have
+    /// sessions. When we hear nothing for 4/3 of it the session counts as over, and the client ends
+    /// (SEMANTICS 8.6).
+    pub session_timeout: Option<Duration>,
 }
 
 impl Limits {
     /// No more than the configuration says.
     pub const NONE: Self = Self {
         max_in_flight: None,
+        session_timeout: None,
     };
 
     /// At most `max` requests in flight.
@@ -172,6 +202,16 @@ impl Limits {
     pub const fn in_flight(max: u32) -> Self {
         Self {
             max_in_flight: Some(max),
+            ..Self::NONE
+        }
+    }
+
+    /// The same with a session that ends after this long without a word.
+    #[must_use]
+    pub const fn with_session(self, timeout: Duration) -> Self {
+        Self {
+            session_timeout: Some(timeout),
+            ..self
         }
     }
 }

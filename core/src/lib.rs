@@ -100,15 +100,17 @@ pub use {
     backoff::{Backoff, Jitter},
     cluster::Cluster,
     config::{
-        BackoffReset, Config, ConfigBuilder, ConfigError, Matching, OnRequestTimeout, RetryBudget,
-        SelectionPolicy, Warm,
+        BackoffReset, Config, ConfigBuilder, ConfigError, KeepaliveOn, Matching, OnRequestTimeout,
+        RetryBudget, SelectionPolicy, Warm,
     },
     error::{
         Cause, Certainty, Reason, RequestError, SetNodesError, ShutdownError, Stage, SubmitError,
     },
     event_mask::EventMask,
     id::{AttemptId, ConnectionId, NodeId, RequestId},
-    input::{CloseError, ConnectError, HandshakeError, Input, Limits, Next, ReplyTo, Verdict},
+    input::{
+        CloseError, ConnectError, HandshakeError, Hint, Input, Limits, Next, ReplyTo, Verdict,
+    },
     node::NodeState,
     options::{RequestOptions, Target},
     output::{Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind},

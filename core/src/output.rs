@@ -28,8 +28,9 @@ pub enum Output {
 /// | `Connect` | `Connected` or `ConnectFailed` |
 /// | `Handshake` | `HandshakeDone` or `HandshakeFailed` |
 /// | `Write` | `WriteStarted`, `WriteDone`, or `Closed` |
+/// | `Probe` | `Received`, or `Closed` |
 /// | `Withdraw`, `Close`, `Abort`, `AbortResolve` | nothing |
-/// | – (at any time) | `Closed`, `WriteBlocked`, `WriteProgress`, `Reply`, `Throttled`, `PeerDraining` |
+/// | – (at any time) | `Closed`, `Received`, `Push`, `WriteBlocked`, `WriteProgress`, `Reply`, `Throttled`, `PeerDraining` |
 ///
 /// An embedder that never answers does no harm: the setup deadline holds and the slot is freed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -81,6 +82,12 @@ pub enum Action {
         request: RequestId,
         /// From the Write action.
         serial: u32,
+    },
+    /// Send the protocol's keepalive. Given only if [`Config::keepalive`](crate::Config::keepalive)
+    /// says that there is one. Whatever byte comes next answers it: `Received`.
+    Probe {
+        /// The connection.
+        connection: ConnectionId,
     },
     /// Close a connection that was up.
     Close {
@@ -226,8 +233,8 @@ pub enum Event {
     QueueFull,
     /// The peer ended the session for good; the client ends.
     SessionExpired {
-        /// Which node said so.
-        node: NodeId,
+        /// Which node said so; `None` if nothing was heard for too long.
+        node: Option<NodeId>,
     },
 }
 
@@ -268,6 +275,14 @@ pub enum DeadlineReason {
     Retry(RequestId),
     /// The transport must accept bytes.
     WriteStall(ConnectionId),
+    /// A connection reaches its idle or age limit.
+    Limit,
+    /// A keepalive is to be sent, or its answer to be there.
+    Keepalive(ConnectionId),
+    /// An unhealthy connection is to be probed.
+    Probe(ConnectionId),
+    /// The session ends unless something is heard.
+    Session,
     /// A detached connection is closed.
     Drain(ConnectionId),
     /// The shutdown's drain ends.

@@ -9,6 +9,8 @@ pub(crate) enum Purpose {
     Retry = 3,
     Reconnect = 4,
     Setup = 5,
+    Age = 6,
+    Hint = 7,
 }
 
 /// A bijection that changes half of the bits for any change of input: the finaliser of SplitMix64

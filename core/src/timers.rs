@@ -32,6 +32,14 @@ pub(crate) enum Timer {
     Retry { request: u32 },
     /// The transport must accept bytes by then.
     WriteStall { connection: u32 },
+    /// A connection reaches its idle or age limit.
+    Limit,
+    /// A keepalive is due on a connection, or its answer is overdue.
+    Keepalive { connection: u32 },
+    /// An unhealthy connection is to be probed.
+    Probe { connection: u32 },
+    /// The session is over.
+    Session,
     /// A detached connection is closed.
     Drain { connection: u32 },
     /// The shutdown's drain ends.

@@ -7,7 +7,7 @@ use super::{
     ClientOutput, Protocol, Refused, TransportInput, connection::Connection, table::Table,
 };
 use crate::{
-    AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Input,
+    AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Hint, Input,
     Instant, NodeId, NodeSpec, RequestId, RequestOptions, SetNodesError, ShutdownError,
 };
 
@@ -47,6 +47,7 @@ impl<P: Protocol> Client<P> {
         let config = config
             .to_builder()
             .handshake(protocol.has_handshake())
+            .keepalive(protocol.has_keepalive())
             .matching(protocol.matching())
             .build()?;
         Ok(Self {
@@ -117,6 +118,11 @@ impl<P: Protocol> Client<P> {
     /// As [`Cluster::shutdown`].
     pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> {
         self.cluster.shutdown(now, drain)
+    }
+
+    /// Takes a hint that the application has from elsewhere (SEMANTICS 8.5).
+    pub fn hint(&mut self, now: Instant, hint: Hint) {
+        self.cluster.hint(now, hint);
     }
 
     // Facts.

@@ -67,6 +67,19 @@ pub trait Protocol {
         let _ = (connection, out);
     }
 
+    /// Whether the protocol has a keepalive: something to send that the peer answers, whatever else
+    /// is under way. Default: no.
+    fn has_keepalive(&self) -> bool {
+        false
+    }
+
+    /// Appends a keepalive to `out`. Whatever byte comes next counts as its answer;
+    /// [`decode`](Self::decode) must skip the answer itself. A protocol that matches by order has to
+    /// remember where among the requests it stands.
+    fn keepalive(&mut self, connection: &mut Self::Connection, out: &mut BytesMut) {
+        let _ = (connection, out);
+    }
+
     /// Appends one request to `out`.
     ///
     /// # Errors

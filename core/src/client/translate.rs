@@ -57,6 +57,11 @@ impl<P: Protocol> Client<P> {
                 request,
                 serial,
             } => self.queue_write(connection, request, serial)?,
+            Action::Probe { connection } => {
+                let open = self.connections.get_mut(connection)?;
+                self.protocol.keepalive(&mut open.state, &mut open.output);
+                self.transmit_if_needed(connection)?
+            }
             // Left in its queue: it is passed over when its turn comes.
             Action::Withdraw { .. } => return None,
             Action::Close { connection } => {

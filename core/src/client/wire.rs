@@ -49,7 +49,12 @@ impl<P: Protocol> Client<P> {
         let Some(open) = self.connections.get_mut(connection) else {
             return;
         };
+        if bytes.is_empty() {
+            return;
+        }
         open.input.extend_from_slice(bytes);
+        self.cluster
+            .handle_input(now, Input::Received { connection });
         let unsent = open.output.len();
         // Looked up each time, because an item can end its connection.
         while let Some(open) = self.connections.get_mut(connection) {
@@ -112,6 +117,7 @@ impl<P: Protocol> Client<P> {
             }
             Item::Push(push) => {
                 let node = open.node;
+                self.cluster.handle_input(now, Input::Push { connection });
                 self.outputs.push_back(ClientOutput::Push {
                     node,
                     connection,

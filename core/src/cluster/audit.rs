@@ -73,7 +73,9 @@ impl Cluster {
         );
         let can_take = state == NodeState::Ready && throttled.is_none() && {
             let connection = &self.connections[node.connection];
-            connection.in_flight < connection.limit && !connection.blocked
+            connection.in_flight < connection.limit
+                && !connection.blocked
+                && !connection.upkeep.past_limit
         };
         must!(
             self.ready.standing(n).is_some() == can_take,
@@ -274,11 +276,15 @@ impl Cluster {
                 Timer::Attempt { connection, .. }
                 | Timer::GiveUp { connection, .. }
                 | Timer::WriteStall { connection }
+                | Timer::Keepalive { connection }
+                | Timer::Probe { connection }
                 | Timer::Drain { connection } => self.connections.contains(connection),
                 Timer::Retry { request } => self.requests.contains(request),
                 Timer::Dial | Timer::Request { .. } | Timer::QueueAge => {
                     self.is_running() || !self.requests.is_empty()
                 }
+                Timer::Limit => !self.limits.is_empty() || !self.past_limit.is_empty(),
+                Timer::Session => self.session.is_some(),
                 Timer::Shutdown => !self.is_running(),
             };
             must!(alive, "{timer:?} has no owner");

@@ -23,6 +23,10 @@ impl Cluster {
                 Timer::GiveUp { connection, class } => self.requests_given_up(connection, class),
                 Timer::Retry { request } => self.retry_is_due(request),
                 Timer::WriteStall { connection } => self.write_stalled(connection),
+                Timer::Limit => self.retire_past_limit(),
+                Timer::Keepalive { connection } => self.keepalive_is_due(connection),
+                Timer::Probe { connection } => self.probe_is_due(connection),
+                Timer::Session => self.session_timed_out(),
                 Timer::Drain { connection } => self.drain_timed_out(connection),
                 Timer::Shutdown => self.shutdown_timed_out(),
             }
@@ -67,6 +71,12 @@ impl Cluster {
             Timer::WriteStall { connection } => {
                 DeadlineReason::WriteStall(self.connection_id(connection))
             }
+            Timer::Limit => DeadlineReason::Limit,
+            Timer::Keepalive { connection } => {
+                DeadlineReason::Keepalive(self.connection_id(connection))
+            }
+            Timer::Probe { connection } => DeadlineReason::Probe(self.connection_id(connection)),
+            Timer::Session => DeadlineReason::Session,
             Timer::Drain { connection } => DeadlineReason::Drain(self.connection_id(connection)),
             Timer::Shutdown => DeadlineReason::Shutdown,
         }

@@ -53,6 +53,8 @@ impl Cluster {
             Input::WriteProgress { connection } => {
                 self.on(connection, |cluster, c| cluster.write_progress(c))
             }
+            Input::Received { connection } => self.on(connection, Self::received),
+            Input::Push { connection } => self.on(connection, Self::pushed),
             Input::Reply {
                 connection,
                 to,
@@ -120,6 +122,18 @@ impl Cluster {
             Phase::Ready => self.lost(c, cause, true),
             Phase::Draining(_) => self.end_connection(c, cause, true),
         }
+    }
+
+    fn received(&mut self, c: u32) {
+        match self.connections[c].phase {
+            Phase::Connecting => self.stats.stale_facts += 1,
+            _ => self.heard_from(c),
+        }
+    }
+
+    fn pushed(&mut self, c: u32) {
+        self.received(c);
+        self.note_activity(c);
     }
 
     fn handshake_failed(&mut self, c: u32, error: HandshakeError) {

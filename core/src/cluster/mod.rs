@@ -3,6 +3,8 @@
 //! - `facts`: what each fact leads to
 //! - `deadlines`: what each timer leads to; when to call again
 //! - `outputs`: the output stream
+//! - `hints`: what else is known outside (8.5)
+//! - `session`: a session that servers keep (8.6)
 //! - `shutdown`: the end (SEMANTICS 9)
 //! - `getters`: what can be read
 //! - `audit`: the invariants, by brute force
@@ -11,17 +13,20 @@ mod audit;
 mod deadlines;
 mod facts;
 mod getters;
+mod hints;
 mod outputs;
+mod session;
 mod shutdown;
 
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::{cmp::Reverse, net::SocketAddr, time::Duration};
 
 use outputs::Outputs;
+use session::Session;
 
 use crate::{
-    AttemptId, Config, ConnectionId, Deadline, Input, Instant, NodeId, NodeSpec, Output, RequestId,
-    RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
+    AttemptId, Config, ConnectionId, Deadline, Hint, Input, Instant, NodeId, NodeSpec, Output,
+    RequestId, RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
     collections::{DeadlineLinks, DeadlineQueues, Heap, IndexedHeap, Links, List, Positions, Slab},
     node::{Attempt, Connection, DialKey, Ending, Governor, Node, Resting, WantedKey},
     request::{Flight, Request},
@@ -39,7 +44,7 @@ use crate::{
 /// There are five kinds of calls. Any of them is legal at any time.
 ///
 /// - commands: [`set_nodes`](Self::set_nodes), [`submit`](Self::submit),
-///   [`cancel`](Self::cancel), [`shutdown`](Self::shutdown)
+///   [`cancel`](Self::cancel), [`hint`](Self::hint), [`shutdown`](Self::shutdown)
 /// - facts: [`handle_input`](Self::handle_input), [`resolved`](Self::resolved)
 /// - time: [`handle_timeout`](Self::handle_timeout)
 /// - outputs: [`poll_output`](Self::poll_output), [`poll_timeout`](Self::poll_timeout), and
@@ -134,6 +139,13 @@ pub struct Cluster {
     pub(crate) rejected_nodes: u32,
     /// Of these, the ones before their next-attempt time.
     pub(crate) rejected_resting: u32,
+    /// When connections reach their idle or age limit.
+    pub(crate) limits: IndexedHeap<Instant>,
+    /// Those that have.
+    pub(crate) past_limit: Vec<ConnectionId>,
+    /// Unhealthy nodes that the next idempotent request is to probe, by when that fell due.
+    pub(crate) probe_by_request: IndexedHeap<Instant>,
+    pub(crate) session: Option<Session>,
     pub(crate) by_key: Index,
     pub(crate) by_endpoint: Index,
     pub(crate) by_peer: Index,
@@ -170,6 +182,8 @@ pub struct Cluster {
     pub(crate) selection_rng: Rng,
     pub(crate) dial_order_rng: Rng,
     pub(crate) retry_rng: Rng,
+    pub(crate) age_rng: Rng,
+    pub(crate) hint_rng: Rng,
 
     // What this call has left to do; empty between calls.
     pub(crate) to_serve: Vec<u32>,
@@ -179,6 +193,8 @@ pub struct Cluster {
     /// A request was handed to an unhealthy connection (5.1).
     pub(crate) unhealthy_used: bool,
     pub(crate) dial_timer: TimerSlot,
+    pub(crate) limit_timer: TimerSlot,
+    pub(crate) session_timer: TimerSlot,
     pub(crate) shutdown_timer: TimerSlot,
 }
 
@@ -224,6 +240,10 @@ impl Cluster {
             any_attempts: 0,
             rejected_nodes: 0,
             rejected_resting: 0,
+            limits: IndexedHeap::new(),
+            past_limit: Vec::new(),
+            probe_by_request: IndexedHeap::new(),
+            session: None,
             by_key: Index::default(),
             by_endpoint: Index::default(),
             by_peer: Index::default(),
@@ -252,11 +272,15 @@ impl Cluster {
             selection_rng: Rng::new(seed, Purpose::Selection, 0),
             dial_order_rng: Rng::new(seed, Purpose::DialOrder, 0),
             retry_rng: Rng::new(seed, Purpose::Retry, 0),
+            age_rng: Rng::new(seed, Purpose::Age, 0),
+            hint_rng: Rng::new(seed, Purpose::Hint, 0),
             to_serve: Vec::new(),
             set_aside: Vec::new(),
             setup_failures_now: 0,
             unhealthy_used: false,
             dial_timer: TimerSlot::UNARMED,
+            limit_timer: TimerSlot::UNARMED,
+            session_timer: TimerSlot::UNARMED,
             shutdown_timer: TimerSlot::UNARMED,
         }
     }
@@ -301,6 +325,12 @@ impl Cluster {
     /// [`ShutdownError::DrainTooLong`] if the drain would reach [`Instant::MAX`]; nothing happens.
     pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> {
         self.call(now, |cluster| cluster.begin_shutdown(drain))
+    }
+
+    /// Takes a hint that the application has from elsewhere (SEMANTICS 8.5). It may probe
+    /// connections, and is the one thing that lets a node be dialled before its next-attempt time.
+    pub fn hint(&mut self, now: Instant, hint: Hint) {
+        self.call(now, |cluster| cluster.take_hint(hint));
     }
 
     /// Takes a fact about the world. Never fires a deadline: a reply that is handed in before its
@@ -389,6 +419,7 @@ impl Cluster {
         {
             self.end_throttle(node);
         }
+        self.mark_past_limit();
     }
 
     /// The next number of the common sequence.

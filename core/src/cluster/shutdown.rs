@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::Run;
 use crate::{
-    Cause, Cluster, Event, Instant, Reason, ShutdownError,
+    Cause, Cluster, Event, Instant, NodeId, Reason, ShutdownError,
     collections::NONE,
     node::Phase,
     request::{FlightState, Place},
@@ -43,12 +43,17 @@ impl Cluster {
     /// The peer says that the session is over: the client ends (2.1).
     pub(super) fn session_over(&mut self, c: u32) {
         let node = self.connections[c].node;
-        self.outputs.event(Event::SessionExpired { node });
         // The failed handshake is a reported end.
         self.nodes[node.index].connection = NONE;
         self.end_transport(c, Cause::SessionExpired, true);
         self.abort_attempt(node.index, Cause::SessionExpired);
+        self.end_session(Some(node));
+    }
+
+    /// The client ends once, as after a shutdown with drain 0.
+    pub(super) fn end_session(&mut self, node: Option<NodeId>) {
         if self.is_running() {
+            self.outputs.event(Event::SessionExpired { node });
             self.run = Run::Draining(self.now);
             self.stop();
             self.close_everything();
@@ -59,6 +64,7 @@ impl Cluster {
     /// of connections on which nothing is handed over.
     fn stop(&mut self) {
         self.timers.clear(&mut self.dial_timer);
+        self.forget_session();
         let mut next = self.nodes.next_from(0);
         while let Some(n) = next {
             while let Some(r) = self.first_waiting_for(n) {

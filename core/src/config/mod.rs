@@ -23,6 +23,17 @@ pub enum Matching {
     Order,
 }
 
+/// Whose silence makes a keepalive due (SEMANTICS 8.2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeepaliveOn {
+    /// The peer's.
+    Received,
+    /// Ours.
+    Sent,
+    /// Whoever has been silent for longer.
+    Either,
+}
+
 /// When a node's count of consecutive failures starts anew (SEMANTICS 3.3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BackoffReset {
@@ -238,6 +249,13 @@ impl ConfigBuilder {
         positive("request_timeout", c.request_timeout)?;
         positive("queue_max_age", c.queue_max_age)?;
         positive("write_timeout", c.write_timeout)?;
+        positive("max_idle", c.max_idle)?;
+        positive("max_age", c.max_age)?;
+        positive("keepalive_interval", c.keepalive_interval)?;
+        positive("keepalive_timeout", c.keepalive_timeout.into())?;
+        if c.keepalive_interval != Limit::Never && !c.keepalive {
+            return Err(ConfigError::NoKeepalive);
+        }
         if let BackoffReset::StableFor(Duration::ZERO) = c.backoff_reset {
             return Err(ConfigError::Zero {
                 setting: "backoff_reset",
@@ -313,6 +331,9 @@ pub enum ConfigError {
         /// What was given.
         delay: Duration,
     },
+    /// The protocol has no keepalive.
+    #[error("keepalive_interval: the protocol has no keepalive")]
+    NoKeepalive,
     /// After a timeout a protocol that matches by order cannot keep its connection.
     #[error("on_request_timeout: Keep needs replies that are matched by correlation id")]
     KeepWithOrder,

@@ -4,7 +4,9 @@ use core::time::Duration;
 
 use crate::{
     Backoff, EventMask, Jitter, Limit,
-    config::{BackoffReset, Matching, OnRequestTimeout, RetryBudget, SelectionPolicy, Warm},
+    config::{
+        BackoffReset, KeepaliveOn, Matching, OnRequestTimeout, RetryBudget, SelectionPolicy, Warm,
+    },
 };
 
 /// One list of settings makes the fields of `Config`, its getters and the builder's setters.
@@ -52,6 +54,10 @@ settings! {
     /// Whether the protocol has a handshake after the transport is up. Default: true. Without, a
     /// node is Ready once its transport is up. Known by the protocol; `Client` sets it.
     handshake: bool = true;
+
+    /// Whether the protocol has a keepalive: something to send that the peer answers. Default:
+    /// false. Known by the protocol; `Client` sets it.
+    keepalive: bool = false;
 
     /// How replies find their requests. Default: by correlation id. Known by the protocol;
     /// `Client` sets it.
@@ -152,6 +158,27 @@ settings! {
     /// While there is something to write and the transport accepts nothing for this long, the
     /// connection is closed. Default: 30 s. Above zero.
     write_timeout: Limit = Limit::After(millis(30_000));
+
+    /// A connection on which no application frame was written and no reply or push read for this
+    /// long, and nothing is in flight, is closed. Not those that `warm` keeps. Default: 9 min, less
+    /// than the 10 min after which Kafka's brokers close. Above zero.
+    max_idle: Limit = Limit::After(millis(540_000));
+
+    /// A connection is replaced when it has been Ready for this long, times a factor drawn from
+    /// \[0.9, 1\]. Default: never. Above zero.
+    max_age: Limit = Limit::Never;
+
+    /// After this long without a byte in the direction of `keepalive_on` the protocol's keepalive is
+    /// sent. Default: never. Above zero; needs a protocol that has a keepalive.
+    keepalive_interval: Limit = Limit::Never;
+
+    /// Whose silence counts for `keepalive_interval`. Default: `Received`, since only bytes that
+    /// come prove that the peer lives.
+    keepalive_on: KeepaliveOn = KeepaliveOn::Received;
+
+    /// If no byte comes for this long after a keepalive or probe was sent, the connection is closed.
+    /// Default: 20 s. Above zero.
+    keepalive_timeout: Duration = millis(20_000);
 
     /// How long a detached connection may take to finish what is in flight. Default: 30 s.
     drain_timeout: Duration = millis(30_000);

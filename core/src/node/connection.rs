@@ -2,6 +2,7 @@
 
 use core::net::SocketAddr;
 
+use super::Upkeep;
 use crate::{
     Instant, NodeId,
     collections::{DeadlineQueues, List, SerialMap},
@@ -60,6 +61,7 @@ pub(crate) struct Connection {
     /// The peer announced its end before the connection proved useful; a reply still makes good.
     pub(crate) reply_resets_node: bool,
 
+    pub(crate) upkeep: Upkeep,
     pub(crate) stall_timer: TimerSlot,
     pub(crate) drain_timer: TimerSlot,
 }
@@ -89,6 +91,7 @@ impl Connection {
             unhealthy: false,
             replied: false,
             reply_resets_node: false,
+            upkeep: Upkeep::new(),
             stall_timer: TimerSlot::UNARMED,
             drain_timer: TimerSlot::UNARMED,
         }

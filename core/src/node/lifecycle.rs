@@ -54,6 +54,8 @@ impl Cluster {
         self.stats.ready += 1;
         self.end_attempt(a, Stage::Established, None);
         self.set_state(n, NodeState::Ready, None);
+        self.start_upkeep(c);
+        self.session_begins(limits.session_timeout);
         self.update_standing(n);
         self.serve_later(n);
     }
@@ -173,6 +175,7 @@ impl Cluster {
     fn part(&mut self, c: u32) -> u32 {
         let n = self.connections[c].node.index;
         self.reset_backoff_if_stable(c, n);
+        self.stop_upkeep(c, false);
         self.nodes[n].connection = NONE;
         self.ready.set(n, None);
         if let Some(address) = self.connections[c].address {
@@ -268,6 +271,7 @@ impl Cluster {
     /// The end of a transport that was up.
     pub(crate) fn end_transport(&mut self, c: u32, cause: Cause, reported: bool) {
         let id = self.connection_id(c);
+        self.stop_upkeep(c, true);
         let Some(mut connection) = self.connections.remove(c) else {
             return;
         };

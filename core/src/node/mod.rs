@@ -7,6 +7,7 @@
 //! - `dial`: who is wanted, and who is dialled (2.2, 3.5, 3.7, 5.1)
 //! - `governor`: how many attempts there may be (3.6)
 //! - `connection`: what is kept of one transport
+//! - `upkeep`: idle and age limits, keepalives, probes (5.3, 8.1, 8.2, 8.4)
 
 mod addresses;
 mod attempt;
@@ -15,6 +16,7 @@ mod dial;
 mod governor;
 mod lifecycle;
 mod state;
+mod upkeep;
 
 pub(crate) use addresses::Addresses;
 pub(crate) use attempt::Attempt;
@@ -22,6 +24,7 @@ pub(crate) use connection::{Connection, Phase};
 pub(crate) use dial::{DialKey, Resting, WantedKey};
 pub(crate) use governor::Governor;
 pub use state::NodeState;
+pub(crate) use upkeep::Upkeep;
 
 use crate::{
     Cause, Config, Instant, LastFailure, NodeSpec,

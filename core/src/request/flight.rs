@@ -69,6 +69,9 @@ impl Cluster {
             self.restart_stall_timer(c);
         }
         self.update_standing(n);
+        if self.connections[c].in_flight == 1 {
+            self.update_limit(c);
+        }
         self.outputs.action(Action::Write {
             connection: self.connection_id(c),
             request: self.request_id(r),
@@ -94,6 +97,7 @@ impl Cluster {
         let own = request.own_timeout;
         let connection = &mut self.connections[c];
         connection.partial += 1;
+        connection.upkeep.note_written(self.now);
         // While the peer throttles us its replies wait, so the attempt's time does not run yet.
         let from = self.now.max(connection.throttled_until);
         let configured = self
@@ -181,7 +185,9 @@ impl Cluster {
             return;
         }
         connection.blocked = false;
-        if connection.unaccepted > 0 {
+        let unaccepted = connection.unaccepted;
+        self.sent_to(c);
+        if unaccepted > 0 {
             self.restart_stall_timer(c);
         } else {
             let slot = &mut self.connections[c].stall_timer;
@@ -274,9 +280,7 @@ impl Cluster {
     fn proved_useful(&mut self, c: u32) {
         let connection = &mut self.connections[c];
         let id = connection.node;
-        connection.timeouts_in_a_row = 0;
         let first = !core::mem::replace(&mut connection.replied, true);
-        let healed = core::mem::replace(&mut connection.unhealthy, false);
         let is_ready = connection.phase == Phase::Ready;
         let resets = match is_ready {
             true => first && self.config.backoff_reset == crate::BackoffReset::OnFirstReply,
@@ -285,10 +289,9 @@ impl Cluster {
         if resets && self.nodes.get(id.index, id.generation).is_some() {
             self.nodes[id.index].reset_backoff();
         }
-        if healed && is_ready {
-            self.outputs.event(Event::Healed { node: id });
-            self.update_standing(id.index);
-        }
+        self.reply_heals(c);
+        self.note_activity(c);
+        self.heard_from(c);
     }
 
     /// The peer broke the protocol: its connection is closed.
@@ -390,6 +393,9 @@ impl Cluster {
             if connection.unaccepted == 0 && !connection.blocked {
                 self.timers.clear(&mut connection.stall_timer);
             }
+        }
+        if self.connections[flight.connection].in_flight == 0 {
+            self.update_limit(flight.connection);
         }
         self.update_connection_standing(flight.connection);
     }

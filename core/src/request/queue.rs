@@ -12,6 +12,7 @@ impl Cluster {
             connection.phase == Phase::Ready
                 && connection.in_flight < connection.limit
                 && !connection.blocked
+                && !connection.upkeep.past_limit
                 && !self.throttled.contains(n)
         };
         let standing = can_take.then(|| Standing {
@@ -76,10 +77,15 @@ impl Cluster {
         let alive = |node: &crate::NodeId| self.nodes.get(node.index, node.generation).is_some();
         let avoided = request.avoid.filter(alive).map(|node| node.index);
         let barred = self.barred_node(r);
-        let Some(n) = self
-            .ready
-            .pick(&mut self.selection_rng, &self.nodes, avoided, barred)
-        else {
+        let probes = match request.idempotent {
+            true => self.node_to_probe().filter(|&n| barred != Some(n)),
+            false => None,
+        };
+        let pick = || {
+            let rng = &mut self.selection_rng;
+            self.ready.pick(rng, &self.nodes, avoided, barred)
+        };
+        let Some(n) = probes.or_else(pick) else {
             return self.put_aside(r);
         };
         let seq = self.requests[r].seq;
@@ -90,7 +96,9 @@ impl Cluster {
         }
         self.any_queue.remove(&mut self.queue_positions, r);
         self.stop_waiting(r);
-        self.unhealthy_used |= self.connections[self.nodes[n].connection].unhealthy;
+        self.probe_by_request.remove(n);
+        let unhealthy = self.connections[self.nodes[n].connection].unhealthy;
+        self.unhealthy_used |= unhealthy && probes != Some(n);
         self.emit(r, n);
     }
 

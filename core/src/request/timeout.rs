@@ -2,7 +2,7 @@
 
 use super::{FlightState, Place};
 use crate::{
-    Cause, Cluster, Event, Reason,
+    Cause, Cluster, Reason,
     collections::NONE,
     node::{Ending, Phase},
 };
@@ -84,20 +84,6 @@ impl Cluster {
             cause: Cause::RequestTimeout,
         });
         self.retry_or_fail(r, Reason::Timeout);
-    }
-
-    /// So many timeouts in a row make a connection unhealthy (5.3).
-    fn count_timeout(&mut self, c: u32) {
-        let connection = &mut self.connections[c];
-        connection.timeouts_in_a_row += 1;
-        let limit = self.config.unhealthy_after;
-        let sick = limit.is_some_and(|limit| connection.timeouts_in_a_row >= limit);
-        if sick && connection.phase == Phase::Ready && !connection.unhealthy {
-            connection.unhealthy = true;
-            let node = connection.node;
-            self.outputs.event(Event::Unhealthy { node });
-            self.update_standing(node.index);
-        }
     }
 
     /// There was something to write, and the transport accepted nothing (8.3).

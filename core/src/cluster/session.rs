@@ -1,0 +1,51 @@
+//! A session that the servers keep across connections (SEMANTICS 8.6).
+
+use core::time::Duration;
+
+use crate::{Cluster, Instant, timers::Timer};
+
+/// A session is over when nothing was heard for 4/3 of its timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Session {
+    timeout: Duration,
+    heard: Instant,
+}
+
+impl Cluster {
+    /// The handshake said how long a session lasts.
+    pub(crate) fn session_begins(&mut self, timeout: Option<Duration>) {
+        if let Some(timeout) = timeout {
+            let heard = self.now;
+            self.session = Some(Session { timeout, heard });
+            self.arm_session();
+        }
+    }
+
+    /// Something was heard from a server.
+    pub(crate) fn session_heard(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.heard = self.now;
+            self.arm_session();
+        }
+    }
+
+    fn arm_session(&mut self) {
+        let at = match &self.session {
+            Some(session) if self.is_running() => {
+                session.heard + session.timeout.saturating_mul(4) / 3
+            }
+            _ => Instant::MAX,
+        };
+        self.timers.set(&mut self.session_timer, at, Timer::Session);
+    }
+
+    pub(super) fn session_timed_out(&mut self) {
+        self.timers.clear(&mut self.session_timer);
+        self.end_session(None);
+    }
+
+    pub(super) fn forget_session(&mut self) {
+        self.session = None;
+        self.timers.clear(&mut self.session_timer);
+    }
+}
