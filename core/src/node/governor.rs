@@ -44,7 +44,7 @@ impl Governor {
         };
         let tokens = self.tokens.as_ref();
         let token = tokens.map_or(now, |tokens| tokens.next_token(now));
-        Some(slot.max(token)).filter(|at| *at < Instant::MAX)
+        Some(slot.max(token)).filter(|at| *at < Instant::MAX || *at <= now)
     }
 
     pub(crate) fn begins(&mut self, attempt: u32, now: Instant) {

@@ -79,12 +79,15 @@ pub const fn any() -> RequestOptions {
     RequestOptions::new()
 }
 
-/// The defaults without chance: no jitter, no race, no hedge.
+/// The defaults without chance (no jitter, no race, no hedge), and without what only long silence or
+/// many failures bring (idle close, retry budget).
 pub fn exact() -> ConfigBuilder {
     Config::builder()
         .jitter(Jitter::None)
         .address_attempt_delay(Limit::Never)
         .hedge_delay(Limit::Never)
+        .max_idle(Limit::Never)
+        .retry_budget(None)
 }
 
 /// The configuration, built.

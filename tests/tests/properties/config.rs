@@ -141,7 +141,7 @@ fn policies() -> impl Strategy<Value = Settings> {
                     .matching(matching)
                     .on_request_timeout(on_timeout)
                     .warm(warm)
-                    .selection(selection)
+                    .selection(selection.clone())
                     .hedge_delay(hedge)
                     .max_hedges(hedges)
             }))

@@ -156,6 +156,7 @@ fn failure(reason: Reason) -> RequestError {
         attempts: 0,
         elapsed: ms(5),
         certainty: Certainty::NeverWritten,
+        budget_exhausted: false,
     }
 }
 
