@@ -98,7 +98,7 @@ pub mod driver;
 pub use clock::Clock;
 pub use {
     backoff::{Backoff, Jitter},
-    cluster::Cluster,
+    cluster::{Cluster, Explanation, Why},
     config::{
         BackoffReset, Config, ConfigBuilder, ConfigError, KeepaliveOn, Matching, OnRequestTimeout,
         RetryBudget, SelectionPolicy, Warm,

@@ -7,10 +7,12 @@
 //! - `session`: a session that servers keep (8.6)
 //! - `shutdown`: the end (SEMANTICS 9)
 //! - `getters`: what can be read
+//! - `explain`: why a request is where it is (5.4)
 //! - `audit`: the invariants, by brute force
 
 mod audit;
 mod deadlines;
+mod explain;
 mod facts;
 mod getters;
 mod hints;
@@ -21,6 +23,7 @@ mod shutdown;
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::{cmp::Reverse, net::SocketAddr, time::Duration};
 
+pub use explain::{Explanation, Why};
 use outputs::Outputs;
 use session::Session;
 

@@ -137,7 +137,7 @@ impl Cluster {
 
     /// The node where the request may not be written yet: an earlier frame of it is still under way
     /// there (4.5).
-    fn barred_node(&self, r: u32) -> Option<u32> {
+    pub(crate) fn barred_node(&self, r: u32) -> Option<u32> {
         let (id, serial) = self.requests[r].barred?;
         let connection = self.connections.get(id.index, id.generation)?;
         connection.serials.get(serial)?;
