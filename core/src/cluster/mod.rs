@@ -191,6 +191,8 @@ pub struct Cluster {
     // What this call has left to do; empty between calls.
     pub(crate) to_serve: Vec<u32>,
     pub(crate) set_aside: Vec<u32>,
+    /// A policy of the user's own has refused all nodes.
+    pub(crate) any_refused: bool,
     /// Failures in setup, each of which lets the next node be dialled at once (3.7).
     pub(crate) setup_failures_now: u32,
     /// A request was handed to an unhealthy connection (5.1).
@@ -279,6 +281,7 @@ impl Cluster {
             hint_rng: Rng::new(seed, Purpose::Hint, 0),
             to_serve: Vec::new(),
             set_aside: Vec::new(),
+            any_refused: false,
             setup_failures_now: 0,
             unhealthy_used: false,
             dial_timer: TimerSlot::UNARMED,

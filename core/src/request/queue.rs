@@ -48,11 +48,12 @@ impl Cluster {
             }
         }
         self.to_serve.clear();
-        while let Some((_, r)) = self.any_queue.peek()
+        while let Some((_, r)) = self.next_any()
             && !self.ready.is_empty()
         {
             self.place_any(r);
         }
+        self.any_refused = false;
         self.put_back();
     }
 
@@ -61,11 +62,17 @@ impl Cluster {
         while self.ready.standing(n).is_some()
             && let Some((seq, r)) = self.nodes[n].queue.peek()
         {
-            match self.any_queue.peek() {
+            match self.next_any() {
                 Some((any_seq, any)) if any_seq < seq => self.place_any(any),
                 _ => self.place_bound(r, n),
             }
         }
+    }
+
+    /// The head of the queue for any node, unless the user's policy wants no node that there is: what
+    /// it has refused one request it would refuse the next.
+    fn next_any(&self) -> Option<(u64, u32)> {
+        self.any_queue.peek().filter(|_| !self.any_refused)
     }
 
     /// The head of the queue for any node goes where the policy says.
@@ -86,6 +93,7 @@ impl Cluster {
             self.ready.pick(rng, &self.nodes, avoided, barred)
         };
         let Some(n) = probes.or_else(pick) else {
+            self.any_refused = avoided.is_none() && barred.is_none();
             return self.put_aside(r);
         };
         let seq = self.requests[r].seq;
