@@ -34,7 +34,8 @@ struct Connection {
     writing: Option<u32>,
     blocked: bool,
     frames: BTreeMap<u32, Frame>,
-    /// Replies do not overtake each other.
+    /// Neither frames nor replies overtake each other, whatever the latency is by then.
+    last_arrival: Instant,
     last_reply: Instant,
     /// A request was left without its reply: by order, none behind it can have one.
     mute: bool,
@@ -110,6 +111,7 @@ impl World {
             writing: None,
             blocked: false,
             frames: BTreeMap::new(),
+            last_arrival: self.now,
             last_reply: self.now,
             mute: false,
         };
@@ -275,8 +277,9 @@ impl World {
             };
         }
         entry.writing = None;
-        let latency = server.latency;
-        self.later(connection, latency, Happens::Arrived(serial));
+        entry.last_arrival = entry.last_arrival.max(self.now + server.latency);
+        let arrived = Due::Network(connection, Happens::Arrived(serial));
+        self.events.add(entry.last_arrival, arrived);
         self.call(Call::Input(Input::WriteDone { connection, serial }))?;
         self.pump(connection)
     }

@@ -1,10 +1,13 @@
 //! Random worlds: any configuration, any faults, any use.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use proptest::{collection::vec, prelude::*, sample::select};
+use proptest::{
+    collection::vec, prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner,
+};
 use redial::{
-    CloseError, ConnectError, HandshakeError, Instant, Limit, NodeSpec, RequestOptions, Verdict,
+    Action, CloseError, Completion, ConnectError, Event, HandshakeError, Instant, Limit, NodeSpec,
+    Output, RequestOptions, Verdict,
 };
 use redial_tests::world::{Accept, Answer, Fault, Greet, Op, Plan, Serve, World, address};
 
@@ -27,6 +30,50 @@ proptest! {
         let run = || World::run(&plan).map(|run| run.trace.to_string()).map_err(|wrong| wrong.to_string());
         prop_assert_eq!(run(), run());
     }
+}
+
+/// DESIGN 5: faults that never fire find nothing.
+#[test]
+fn random_worlds_are_eventful() {
+    let mut runner = TestRunner::deterministic();
+    let mut causes = BTreeSet::new();
+    let mut reasons = BTreeSet::new();
+    let mut seen = [0; 7];
+    for _ in 0..60 {
+        let plan = plan().new_tree(&mut runner).expect("a plan").current();
+        let run = World::run(&plan).unwrap_or_else(|wrong| panic!("{wrong}"));
+        for (_, output) in run.trace.outputs() {
+            match output {
+                Output::Event(Event::StateChanged {
+                    cause: Some(cause), ..
+                }) => {
+                    causes.insert(format!("{cause:?}"));
+                }
+                Output::Completion(Completion {
+                    result: Err(error), ..
+                }) => {
+                    let reason = format!("{:?}", error.reason);
+                    reasons.insert(reason.split('(').next().unwrap_or_default().to_owned());
+                }
+                Output::Event(Event::Unhealthy { .. }) => seen[0] += 1,
+                Output::Action(Action::Withdraw { .. }) => seen[1] += 1,
+                _ => {}
+            }
+        }
+        let stats = run.stats;
+        for (seen, count) in seen[2..].iter_mut().zip([
+            stats.succeeded,
+            stats.hedges,
+            stats.retries,
+            stats.late_replies,
+            stats.stale_facts,
+        ]) {
+            *seen += count;
+        }
+    }
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+    assert!(causes.len() >= 15, "{causes:?}");
+    assert!(reasons.len() >= 8, "{reasons:?}");
 }
 
 const SERVERS: usize = 4;
