@@ -18,7 +18,7 @@ use redial_tests::{
 use crate::{cases, config::config};
 
 proptest! {
-    #![proptest_config(cases(400))]
+    #![proptest_config(cases(250))]
 
     /// DESIGN 4, SEMANTICS 12.
     #[test]

@@ -14,7 +14,7 @@ use redial_tests::world::{Accept, Answer, Fault, Greet, Op, Plan, Serve, World, 
 use crate::{cases, config::config};
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(40))]
 
     /// DESIGN 4: the rules hold in every world, and every run ends.
     #[test]
