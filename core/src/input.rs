@@ -221,7 +221,8 @@ impl Limits {
 pub enum ReplyTo {
     /// The one with this correlation id, from its Write action.
     Serial(u32),
-    /// The oldest one on the connection that awaits a reply: for protocols that match by order.
+    /// The one with the oldest serial that awaits a reply on the connection: for protocols that match
+    /// by order. Their Writes must be started in the order in which they were given.
     Oldest,
 }
 
