@@ -103,6 +103,7 @@ impl Protocol for Redis {
         Matching::Order
     }
 
+    /// A frame that is too long is refused when its length is announced; a line announces none.
     fn max_buffered(&self) -> usize {
         self.max_frame
     }

@@ -11,8 +11,6 @@ use redial::client::Malformed;
 /// The shortest value: `_\r\n`.
 const SHORTEST_VALUE: usize = 3;
 
-const OVER_THE_LIMIT: Malformed = Malformed("frame over the limit");
-
 /// Looks for the end of the frame at the front of an input that grows.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner {
@@ -43,10 +41,7 @@ impl Scanner {
         while self.awaited > 0 {
             let Some((token, line_end)) = token(input, self.at, self.line_searched)? else {
                 self.line_searched = input.len();
-                return match input.len() > max_frame {
-                    true => Err(OVER_THE_LIMIT),
-                    false => Ok(None),
-                };
+                return Ok(None);
             };
             let (end, more) = match token {
                 Token::Scalar(..) => (line_end, 0),
@@ -58,7 +53,7 @@ impl Scanner {
             // Before it is there: a peer cannot make us wait for more than the limit.
             let awaited = (self.awaited - 1).saturating_add(more);
             if end.saturating_add(awaited.saturating_mul(SHORTEST_VALUE)) > max_frame {
-                return Err(OVER_THE_LIMIT);
+                return Err(Malformed("frame over the limit"));
             }
             if end > input.len() {
                 return Ok(None);
