@@ -1,5 +1,7 @@
 //! What an application asks.
 
+use std::fmt::Write as _;
+
 use bytes::{BufMut, Bytes, BytesMut};
 
 /// A command: its name and its arguments. `Command::new("SET").arg("key").arg("value")`.
@@ -61,9 +63,9 @@ impl Command {
 
     /// Appends it as it goes over the wire: an array of strings.
     pub(super) fn encode(&self, out: &mut BytesMut) {
-        put_length(out, b'*', self.words.len());
+        put_length(out, '*', self.words.len());
         for word in &self.words {
-            put_length(out, b'$', word.len());
+            put_length(out, '$', word.len());
             out.put_slice(word);
             out.put_slice(b"\r\n");
         }
@@ -100,8 +102,6 @@ impl Command {
     }
 }
 
-fn put_length(out: &mut BytesMut, kind: u8, length: usize) {
-    out.put_u8(kind);
-    out.put_slice(length.to_string().as_bytes());
-    out.put_slice(b"\r\n");
+fn put_length(out: &mut BytesMut, kind: char, length: usize) {
+    write!(out, "{kind}{length}\r\n").expect("a buffer that grows");
 }
