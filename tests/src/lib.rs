@@ -1,6 +1,7 @@
 //! Test support for redial.
 
 pub mod checkers;
+mod process;
 pub mod real_client;
 pub mod script;
 pub mod servers;

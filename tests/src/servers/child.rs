@@ -2,13 +2,12 @@
 
 use std::{
     ffi::OsStr,
-    fs,
     io::{self, BufRead, BufReader},
     net::SocketAddr,
     process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
 };
+
+use crate::process::{freeze, thaw};
 
 /// The program `echo_server`, running. Killed when dropped, stopped or not.
 #[derive(Debug)]
@@ -46,40 +45,12 @@ impl ChildServer {
     /// Freezes it: its kernel goes on accepting connections and acknowledging bytes, and nobody
     /// reads them. As a half-open connection looks from the other side.
     pub fn stop(&self) -> io::Result<()> {
-        self.signal("STOP")?;
-        // The signal is on its way; each thread stops when it gets there.
-        while !self.is_stopped()? {
-            thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        freeze(&self.process)
     }
 
     /// Lets it go on.
     pub fn resume(&self) -> io::Result<()> {
-        self.signal("CONT")
-    }
-
-    fn is_stopped(&self) -> io::Result<bool> {
-        for thread in fs::read_dir(format!("/proc/{}/task", self.process.id()))? {
-            let stat = fs::read_to_string(thread?.path().join("stat"))?;
-            // `pid (name) state …`
-            if !stat
-                .rsplit(") ")
-                .next()
-                .is_some_and(|rest| rest.starts_with('T'))
-            {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn signal(&self, name: &str) -> io::Result<()> {
-        let script = format!("kill -{name} {}", self.process.id());
-        match Command::new("sh").args(["-c", &script]).status()? {
-            status if status.success() => Ok(()),
-            status => Err(io::Error::other(format!("{script}: {status}"))),
-        }
+        thaw(&self.process)
     }
 }
 
