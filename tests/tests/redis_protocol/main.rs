@@ -1,0 +1,6 @@
+//! The protocol of Redis byte by byte, without sockets.
+
+mod handshake;
+mod matching;
+mod parsing;
+mod rig;
