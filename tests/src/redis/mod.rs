@@ -7,3 +7,22 @@ pub mod resp;
 mod server;
 
 pub use server::RedisServer;
+
+use resp::{Command, Value};
+
+/// The command in this line, whose words have no blanks.
+///
+/// # Panics
+///
+/// If there is none.
+pub fn command(line: &str) -> Command {
+    let mut words = line.split(' ').map(str::to_owned);
+    let name = words.next().expect("a name");
+    words.fold(Command::new(name), Command::arg)
+}
+
+/// A string as a server answers it.
+#[must_use]
+pub fn string(text: &'static str) -> Value {
+    Value::String(text.into())
+}

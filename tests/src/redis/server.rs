@@ -107,6 +107,7 @@ impl RedisServer {
     /// # Panics
     ///
     /// If there is no answer.
+    #[must_use]
     pub fn command(&self, line: &str) -> String {
         self.try_command(line).expect("an answer")
     }
@@ -157,8 +158,11 @@ impl Drop for RedisServer {
 fn spawn(port: u16, arguments: &[String]) -> io::Result<Child> {
     Command::new("redis-server")
         .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
-        // Nothing is read from or left on the disk.
         .args(["--save", "", "--appendonly", "no", "--daemonize", "no"])
+        // Nothing is left on the disk, also by a replica, and nobody else's data is loaded.
+        .args(["--repl-diskless-sync", "yes"])
+        .args(["--repl-diskless-load", "swapdb"])
+        .args(["--dbfilename", &format!("redial-tests-{port}.rdb")])
         .args(arguments)
         .current_dir(env::temp_dir())
         .stdin(Stdio::null())

@@ -1,9 +1,9 @@
 //! From the greeting to Ready.
 
 use redial::Cause;
-use redial_tests::redis::resp::Redis;
+use redial_tests::redis::{command, resp::Redis};
 
-use crate::rig::{Rig, Seen, command};
+use crate::rig::{Rig, Seen};
 
 #[test]
 fn the_greeting_says_version_and_credentials() {

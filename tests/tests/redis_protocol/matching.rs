@@ -1,9 +1,9 @@
 //! Which command a frame answers, and what it means for it.
 
 use redial::{Cause, Reason, RequestOptions};
-use redial_tests::redis::resp::Value;
+use redial_tests::redis::{command, resp::Value, string};
 
-use crate::rig::{Rig, Seen, command, string};
+use crate::rig::{Rig, Seen};
 
 fn message(kind: &'static str, channel: &'static str, last: Value) -> Vec<Value> {
     vec![string(kind), string(channel), last]

@@ -1,11 +1,18 @@
 //! Frames and the values in them.
 
-use std::time::{Duration, Instant};
+use std::{
+    slice,
+    time::{Duration, Instant},
+};
 
 use proptest::prelude::*;
-use redial_tests::redis::resp::{Redis, Value};
+use redial_tests::redis::{
+    command,
+    resp::{Redis, Value},
+    string,
+};
 
-use crate::rig::{Rig, Seen, command, string};
+use crate::rig::{Rig, Seen};
 
 /// A frame, and the value in it.
 fn frames() -> Vec<(&'static [u8], Value)> {
@@ -110,7 +117,7 @@ fn values_are_the_same_however_their_bytes_are_split() {
     for (bytes, expected) in frames() {
         for split in 0..=bytes.len() {
             let (first, second) = bytes.split_at(split);
-            assert_eq!(reply(&[first, second]), [expected.clone()]);
+            assert_eq!(reply(&[first, second]), slice::from_ref(&expected));
         }
         let single: Vec<_> = bytes.chunks(1).collect();
         assert_eq!(reply(&single), [expected]);

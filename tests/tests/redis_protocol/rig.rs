@@ -138,13 +138,3 @@ impl Rig {
         seen
     }
 }
-
-pub(crate) fn string(text: &'static str) -> Value {
-    Value::String(text.into())
-}
-
-pub(crate) fn command(line: &str) -> Command {
-    let mut words = line.split(' ').map(str::to_owned);
-    let name = words.next().expect("a name");
-    words.fold(Command::new(name), Command::arg)
-}
