@@ -1,5 +1,7 @@
 //! What a server answers.
 
+use std::fmt;
+
 use bytes::Bytes;
 
 /// A value of RESP2 or RESP3.
@@ -45,5 +47,41 @@ impl Value {
             Self::Error(text) => text.split(|&byte| byte == b' ').next(),
             _ => None,
         }
+    }
+}
+
+/// On one line, for people: `["a", 1, {"k": (nil)}]`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("(nil)"),
+            Self::Status(text) => write!(f, "{}", String::from_utf8_lossy(text)),
+            Self::String(bytes) => write!(f, "\"{}\"", bytes.escape_ascii()),
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Double(number) => write!(f, "{number}"),
+            Self::Boolean(truth) => write!(f, "{truth}"),
+            Self::Error(text) => write!(f, "(error) {}", String::from_utf8_lossy(text)),
+            Self::Array(values) => {
+                f.write_str("[")?;
+                for (index, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", separator(index))?;
+                }
+                f.write_str("]")
+            }
+            Self::Map(pairs) => {
+                f.write_str("{")?;
+                for (index, (key, value)) in pairs.iter().enumerate() {
+                    write!(f, "{}{key}: {value}", separator(index))?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+const fn separator(index: usize) -> &'static str {
+    match index {
+        0 => "",
+        _ => ", ",
     }
 }
