@@ -144,6 +144,24 @@
 //! partition has no leader yet) or elsewhere (this node is not the leader any more); the verdict
 //! also says whether the request is known not to have been carried out, so that it may be tried
 //! again even if it is not idempotent.
+//!
+//! # A second model: RESP
+//!
+//! The protocol of Redis looks like the lines above, and is the other half of what there is to learn:
+//! what to do when bytes do not say whom they are for. The example `redis` of `redial-tokio` has all
+//! of it; the order in which to read it is `protocol`, `session`, `scan`, `parse`.
+//!
+//! | RESP | so the protocol |
+//! |---|---|
+//! | The n-th reply answers the n-th command. | says [`Matching::Order`](crate::Matching::Order). A timeout then ends the connection, and a cancelled command keeps its place until its reply has come. |
+//! | The server answers every command, also one that [nobody waits for](Outgoing::expects_reply), and the keepalive, which is a command too. | notes in [`Connection`](Protocol::Connection) what it writes, oldest first, and drops the replies that [`ReplyTo::Oldest`](crate::ReplyTo::Oldest) would give to the next request. |
+//! | A subscription to n channels is answered n times, by frames that look like pushes. | holds each frame against the oldest note. Only the last confirmation is an [`Item`]. |
+//! | In RESP2 a message is an array, like many a reply. | knows from the confirmations whether there are subscriptions: only then can an array be a [push](Item::Push). |
+//! | A reply may be an array of a million elements, in hundreds of reads. | looks for the frame's end first and keeps how far it came. Parsing anew with each read would be quadratic; taking out what is parsed would hide a torn frame. |
+//! | Attributes and arrays nest. | counts the values that are to come, which takes no stack, and limits the depth where it recurses. |
+//! | `HELLO 3` asks for the version and proves the password. | is Ready after one reply. `WRONGPASS` is [`Rejected`](crate::HandshakeError::Rejected), `NOPROTO` is [`Version`](crate::HandshakeError::Version). |
+//! | `LOADING` and `BUSY` say: not now. `READONLY` and `MASTERDOWN` say: not here. | gives these a [`Verdict`](crate::Verdict). Any other error is a reply. |
+//! | `MONITOR` and `CLIENT REPLY OFF` change how many replies come; `SELECT` and `MULTI` change what others get. | [refuses](Rejected) them. All callers share the connection, and one could not see what another has done to it. |
 
 mod byte_layer;
 mod connection;

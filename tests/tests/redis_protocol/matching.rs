@@ -3,7 +3,7 @@
 use redial::{Cause, Reason, RequestOptions};
 use redial_tests::redis::{command, resp::Value, string};
 
-use crate::rig::{Rig, Seen};
+use crate::rig::{KEEPALIVE_INTERVAL, Rig, Seen};
 
 fn message(kind: &'static str, channel: &'static str, last: Value) -> Vec<Value> {
     vec![string(kind), string(channel), last]
@@ -43,6 +43,23 @@ fn the_reply_to_a_command_without_reply_goes_to_nobody() {
         rig.read(b"+OK\r\n$1\r\nx\r\n"),
         [Seen::Reply(next, string("x"))]
     );
+}
+
+#[test]
+fn the_reply_to_a_keepalive_goes_to_nobody() {
+    for mut rig in [Rig::resp2(), Rig::resp3()] {
+        let before = rig.send(command("BLPOP q 0"));
+        assert_eq!(rig.pass(KEEPALIVE_INTERVAL), []);
+        assert_eq!(rig.written(), b"*1\r\n$4\r\nPING\r\n");
+        let after = rig.send(command("ECHO x"));
+        assert_eq!(
+            rig.read(b"*-1\r\n+PONG\r\n$1\r\nx\r\n"),
+            [
+                Seen::Reply(before, Value::Null),
+                Seen::Reply(after, string("x"))
+            ]
+        );
+    }
 }
 
 #[test]

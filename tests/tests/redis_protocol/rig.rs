@@ -1,10 +1,14 @@
 //! One connection to a server that says what the test wants, without sockets.
 
+use std::time::Duration;
+
 use redial::{
     Config, ConnectionId, Event, Instant, Reason, RequestId, RequestOptions, Warm,
     client::{Client, ClientAction, ClientOutput, TransportInput},
 };
 use redial_tests::redis::resp::{Command, Redis, Value};
+
+pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What the application sees.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,6 +38,8 @@ impl Rig {
         let now = Instant::ORIGIN;
         let config = Config::builder()
             .warm(Warm::All)
+            .keepalive(true)
+            .keepalive_interval(KEEPALIVE_INTERVAL)
             .build()
             .expect("a valid configuration");
         let mut client = Client::new(protocol, config, 1, now).expect("a valid configuration");
@@ -105,6 +111,12 @@ impl Rig {
                 .transmitted(self.now, self.connection, bytes.len());
             written.extend(bytes);
         }
+    }
+
+    /// Time passes; what is seen then.
+    pub(crate) fn pass(&mut self, time: Duration) -> Vec<Seen> {
+        self.now += time;
+        self.drain()
     }
 
     /// These bytes come; what is seen of it.

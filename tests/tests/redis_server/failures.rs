@@ -163,3 +163,32 @@ async fn late_replies_of_a_frozen_server_reach_nobody() {
     assert_eq!(response.reply, Some(string("next")));
     assert_eq!(client.stats().late_replies, 0);
 }
+
+#[tokio::test]
+async fn a_keepalive_finds_a_frozen_server_that_nobody_asks_and_leaves_a_running_one_alone() {
+    let (Some(frozen), Some(running)) = (RedisServer::start(&[]), RedisServer::start(&[])) else {
+        return;
+    };
+    let config = Config::builder()
+        .warm(Warm::All)
+        .keepalive(true)
+        .keepalive_interval(SECOND / 10)
+        .keepalive_timeout(2 * SECOND)
+        .build()
+        .expect("a valid configuration");
+    let client = client_with(Redis::new(), config, &[&frozen, &running]);
+    let mut events = client.events();
+    until(|| client.stats().nodes_ready == 2).await;
+    frozen.freeze();
+    assert_eq!(disconnected(&mut events).await, Cause::KeepaliveTimeout);
+
+    let running_node = client.find(&running.address().into());
+    let request = client
+        .request(command("ECHO x"))
+        .on(running_node.expect("it is in the list"));
+    assert_eq!(
+        soon(request).await.expect("a reply").reply,
+        Some(string("x"))
+    );
+    assert_eq!(client.stats().failures_established, 1);
+}

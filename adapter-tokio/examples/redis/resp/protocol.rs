@@ -17,8 +17,9 @@ use super::{Command, Value, parse::parse, session::Session};
 /// behind it, and in RESP2, where a connection with subscriptions takes no other commands,
 /// subscriptions need a client of their own.
 ///
-/// Subscriptions end with their connection; renew them when an event says that it has ended. A
-/// command about several channels is answered by the confirmation of the last one.
+/// Subscriptions end with their connection; renew them when an event says that it has ended, and keep
+/// an idle one open with [`warm`](redial::Config::warm). A command about several channels is answered
+/// by the confirmation of the last one.
 #[derive(Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Redis {
@@ -116,6 +117,18 @@ impl Protocol for Redis {
 
     fn start_handshake(&mut self, _: &mut Session, out: &mut BytesMut) {
         self.greeting().encode(out);
+    }
+
+    fn has_keepalive(&self) -> bool {
+        true
+    }
+
+    /// Its reply comes in its turn among the others, so it leaves a note like any command. Behind one
+    /// that blocks it is answered only after that.
+    fn keepalive(&mut self, session: &mut Session, out: &mut BytesMut) {
+        let ping = Command::new("PING");
+        ping.encode(out);
+        session.note(&ping, false);
     }
 
     fn encode(
