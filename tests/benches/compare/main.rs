@@ -77,7 +77,11 @@ fn against_by_hand(report: &mut Report) {
             report.at_least("by hand / bare loop, 64 in flight", good, 0.5);
         }
         let least = if callers == 1 { 0.8 } else { 0.9 };
-        report.at_least(format!("redial / by hand, {callers} in flight"), ours, least);
+        report.at_least(
+            format!("redial / by hand, {callers} in flight"),
+            ours,
+            least,
+        );
     }
 }
 

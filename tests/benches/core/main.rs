@@ -18,7 +18,7 @@ mod tower;
 use std::{env, hint::black_box, process::ExitCode, time::Instant};
 
 use cycle::Cycle;
-use support::{Report, interleave, median, ratio};
+use support::{Report, Subject, interleave, median, ratio};
 
 const IN_FLIGHT: [usize; 4] = [1, 100, 10_000, 1_000_000];
 const NODES: [usize; 3] = [3, 1_000, 100_000];
@@ -65,7 +65,10 @@ fn against_tower(report: &mut Report) {
     ]);
     let (redial, tower) = (&figures[0], &figures[1]);
     report.table(&["one request, 3 nodes, 1 in flight", "ns"]);
-    report.row(&["redial's cycle".to_owned(), format!("{:.0}", median(redial))]);
+    report.row(&[
+        "redial's cycle".to_owned(),
+        format!("{:.0}", median(redial)),
+    ]);
     report.row(&["tower's stack".to_owned(), format!("{:.0}", median(tower))]);
     report.below("cycle / tower's stack", ratio(redial, tower), 0.5);
 }
@@ -73,7 +76,7 @@ fn against_tower(report: &mut Report) {
 fn cycles(report: &mut Report) {
     report.table(&["ns a cycle", "3 nodes", "1,000 nodes", "100,000 nodes"]);
     for in_flight in IN_FLIGHT {
-        let mut subjects: Vec<Box<dyn FnMut() -> f64>> = Vec::new();
+        let mut subjects: Vec<Subject<'_>> = Vec::new();
         for nodes in NODES {
             if in_flight > nodes * MAX_A_NODE {
                 continue;
@@ -104,7 +107,12 @@ fn instruction_counts(report: &mut Report) {
         report.line("\nInstructions: skipped, valgrind is missing.");
         return;
     };
-    report.table(&["instructions a cycle", "3 nodes", "1,000 nodes", "100,000 nodes"]);
+    report.table(&[
+        "instructions a cycle",
+        "3 nodes",
+        "1,000 nodes",
+        "100,000 nodes",
+    ]);
     report.row(&[
         format!("{IN_FLIGHT} in flight"),
         format!("{few:.0}"),
@@ -112,7 +120,11 @@ fn instruction_counts(report: &mut Report) {
         format!("{many:.0}"),
     ]);
     let difference = (many / few - 1.0).abs() * 100.0;
-    report.below("instructions, 3 to 100,000 nodes, % apart", difference, 10.0);
+    report.below(
+        "instructions, 3 to 100,000 nodes, % apart",
+        difference,
+        10.0,
+    );
 }
 
 fn memory_use(report: &mut Report) {

@@ -6,7 +6,7 @@ use redial::{Cluster, Config, Instant, RequestOptions};
 
 use crate::{
     cycle::{Cycle, specs},
-    support::{Report, interleave, median},
+    support::{Report, Subject, interleave, median},
     time,
 };
 
@@ -15,14 +15,17 @@ const DEADLINES: u64 = 100_000;
 
 pub(crate) fn run(report: &mut Report) {
     report.table(&["part", "ns"]);
-    let mut subjects: Vec<(&str, Box<dyn FnMut() -> f64>)> = vec![
+    let subjects: [(&str, Subject<'_>); 5] = [
         ("submit with its pick, 3 nodes", sends(3)),
         ("submit with its pick, 100,000 nodes", sends(100_000)),
         ("`poll_timeout`, 100,000 deadlines", poll_timeout()),
-        ("`handle_timeout` with nothing due, 100,000 deadlines", handle_timeout()),
+        (
+            "`handle_timeout` with nothing due, 100,000 deadlines",
+            handle_timeout(),
+        ),
         ("`handle_timeout`, a deadline of 100,000 due", expiry()),
     ];
-    let (names, mut measures): (Vec<_>, Vec<_>) = subjects.drain(..).unzip();
+    let (names, mut measures): (Vec<_>, Vec<_>) = subjects.into_iter().unzip();
     let figures = interleave(&mut measures);
     for (name, figures) in names.iter().zip(&figures) {
         report.row(&[(*name).to_owned(), format!("{:.1}", median(figures))]);
@@ -31,7 +34,7 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 /// A submit with its pick and its Write: the first part of the cycle.
-fn sends(nodes: usize) -> Box<dyn FnMut() -> f64> {
+fn sends(nodes: usize) -> Subject<'static> {
     let mut cycle = Cycle::new(nodes).with_in_flight(0);
     Box::new(move || {
         let mut sent = 0.0;
@@ -63,7 +66,7 @@ fn arm(cluster: &mut Cluster, now: Instant, n: u64) {
     while cluster.poll_output().is_some() {}
 }
 
-fn poll_timeout() -> Box<dyn FnMut() -> f64> {
+fn poll_timeout() -> Subject<'static> {
     let (cluster, _) = armed();
     Box::new(move || {
         time(COUNT, || {
@@ -74,7 +77,7 @@ fn poll_timeout() -> Box<dyn FnMut() -> f64> {
     })
 }
 
-fn handle_timeout() -> Box<dyn FnMut() -> f64> {
+fn handle_timeout() -> Subject<'static> {
     let (mut cluster, now) = armed();
     Box::new(move || {
         time(COUNT, || {
@@ -86,7 +89,7 @@ fn handle_timeout() -> Box<dyn FnMut() -> f64> {
 }
 
 /// Every step lets one request expire and submits another.
-fn expiry() -> Box<dyn FnMut() -> f64> {
+fn expiry() -> Subject<'static> {
     let (mut cluster, _) = armed();
     Box::new(move || {
         time(COUNT, || {
@@ -101,7 +104,7 @@ fn expiry() -> Box<dyn FnMut() -> f64> {
 }
 
 fn list_updates(report: &mut Report) {
-    let update = |nodes: usize| -> Box<dyn FnMut() -> f64> {
+    let update = |nodes: usize| -> Subject<'static> {
         let list = specs(nodes + 1);
         let mut cluster = Cluster::new(Config::default(), 1, Instant::ORIGIN);
         let mut turn = 0;
@@ -121,5 +124,9 @@ fn list_updates(report: &mut Report) {
     report.table(&["list update, one node changed", "ns an entry"]);
     report.row(&["1,000 nodes".to_owned(), format!("{small:.0}")]);
     report.row(&["10,000 nodes".to_owned(), format!("{large:.0}")]);
-    report.below("list update an entry, 10,000 / 1,000 nodes", large / small, 2.0);
+    report.below(
+        "list update an entry, 10,000 / 1,000 nodes",
+        large / small,
+        2.0,
+    );
 }

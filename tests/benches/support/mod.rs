@@ -10,8 +10,11 @@ pub(crate) use report::Report;
 /// Runs in turn so often, so that a slow moment of the machine meets all alike.
 pub(crate) const ROUNDS: usize = 11;
 
+/// Measures something once.
+pub(crate) type Subject<'a> = Box<dyn FnMut() -> f64 + 'a>;
+
 /// Measures each of `subjects` once a round. The figures of one subject are one row.
-pub(crate) fn interleave(subjects: &mut [Box<dyn FnMut() -> f64 + '_>]) -> Vec<Vec<f64>> {
+pub(crate) fn interleave(subjects: &mut [Subject<'_>]) -> Vec<Vec<f64>> {
     let mut figures = vec![Vec::with_capacity(ROUNDS); subjects.len()];
     for _ in 0..ROUNDS {
         for (subject, figures) in subjects.iter_mut().zip(&mut figures) {
