@@ -52,6 +52,10 @@ pub(crate) struct TimerSlot(u32);
 
 impl TimerSlot {
     pub(crate) const UNARMED: Self = Self(NONE);
+
+    pub(crate) const fn is_armed(&self) -> bool {
+        self.0 != NONE
+    }
 }
 
 #[derive(Clone, Debug)]

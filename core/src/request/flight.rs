@@ -184,7 +184,7 @@ impl Cluster {
         if !connection.is_established() {
             return;
         }
-        connection.blocked = false;
+        let was_blocked = core::mem::replace(&mut connection.blocked, false);
         let unaccepted = connection.unaccepted;
         self.sent_to(c);
         if unaccepted > 0 {
@@ -193,7 +193,9 @@ impl Cluster {
             let slot = &mut self.connections[c].stall_timer;
             self.timers.clear(slot);
         }
-        self.update_connection_standing(c);
+        if was_blocked {
+            self.update_connection_standing(c);
+        }
         self.close_if_drained(c);
     }
 
