@@ -52,6 +52,10 @@ pub(crate) struct TimerSlot(u32);
 
 impl TimerSlot {
     pub(crate) const UNARMED: Self = Self(NONE);
+
+    pub(crate) const fn is_armed(&self) -> bool {
+        self.0 != NONE
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -100,9 +104,11 @@ impl Timers {
 
     /// Moves a timer that is armed; does nothing to one that is not.
     pub(crate) fn rearm(&mut self, slot: &mut TimerSlot, at: Instant) {
-        if slot.0 != NONE {
-            let timer = self.timers[slot.0 as usize];
-            self.set(slot, at, timer);
+        if at == Instant::MAX {
+            self.clear(slot);
+        } else if self.deadline(slot).is_some_and(|armed_for| armed_for != at) {
+            self.armed += 1;
+            self.heap.set((at, self.armed), slot.0);
         }
     }
 

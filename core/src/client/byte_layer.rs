@@ -176,12 +176,8 @@ impl<P: Protocol> Client<P> {
             return;
         }
         open.accept(count);
-        self.cluster
-            .handle_input(now, Input::WriteProgress { connection });
-        while let Some(serial) = open.next_accepted_frame() {
-            self.cluster
-                .handle_input(now, Input::WriteDone { connection, serial });
-        }
+        let frames = core::iter::from_fn(|| open.next_accepted_frame());
+        self.cluster.writes_done(now, connection, frames);
     }
 
     // Time.

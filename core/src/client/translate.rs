@@ -16,8 +16,9 @@ impl<P: Protocol> Client<P> {
     /// Everything that waits in the cluster, where `reply` is what was just read.
     pub(super) fn translate_with(&mut self, reply: &mut Option<P::Reply>) {
         while let Some(output) = self.cluster.poll_output() {
-            let output = self.translate(output, reply);
-            self.outputs.extend(output);
+            if let Some(output) = self.translate(output, reply) {
+                self.outputs.push_back(output);
+            }
         }
     }
 

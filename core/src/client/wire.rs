@@ -113,7 +113,7 @@ impl<P: Protocol> Client<P> {
                 if let Some(wait) = throttle {
                     self.throttle(now, connection, wait);
                 }
-                self.reply(now, connection, to, verdict, reply);
+                return self.reply(now, connection, to, verdict, reply);
             }
             Item::Push(push) => {
                 let node = open.node;

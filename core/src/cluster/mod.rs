@@ -406,14 +406,20 @@ impl Cluster {
         result
     }
 
-    /// Time never goes back (SEMANTICS 1.2). Nodes whose rest or throttle is over become eligible
-    /// here, in any call (1.1).
+    /// Time never goes back (SEMANTICS 1.2).
     fn advance(&mut self, now: Instant) {
-        if now < self.now {
-            self.stats.backward_clocks += 1;
-        } else {
+        if now > self.now {
             self.now = now;
+            self.end_rests();
+        } else if now < self.now {
+            self.stats.backward_clocks += 1;
         }
+        self.mark_past_limit();
+    }
+
+    /// Nodes whose rest or throttle is over become eligible in any call (1.1). Nothing rests only
+    /// until now, so it is when time moves that there is something to do.
+    fn end_rests(&mut self) {
         self.governor.advance(self.now);
         while let Some((until, node)) = self.resting.first()
             && until <= self.now
@@ -425,7 +431,6 @@ impl Cluster {
         {
             self.end_throttle(node);
         }
-        self.mark_past_limit();
     }
 
     /// The next number of the common sequence.

@@ -136,6 +136,9 @@ impl Cluster {
     pub(super) fn terminate_if_done(&mut self) {
         if self.connections.is_empty() {
             self.timers.clear(&mut self.shutdown_timer);
+            // One that was past its limit may have ended otherwise.
+            self.past_limit.clear();
+            self.timers.clear(&mut self.limit_timer);
             debug_assert!(self.timers.is_empty(), "nothing is left to happen");
             debug_assert!(self.requests.is_empty(), "every request is complete");
             self.run = Run::Terminated;

@@ -30,15 +30,19 @@ pub(crate) struct DeadlineLinks {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadlineQueues {
     classes: BTreeMap<Duration, u32>,
+    /// The class asked for last, as most requests have the same timeout.
+    latest: u32,
     queues: Vec<Queue>,
     free: Vec<u32>,
-    /// How far all deadlines have moved since the start. They are stored without it.
-    shift: Duration,
+    /// How far all deadlines have moved since the start, in nanoseconds. They are stored without it.
+    shift: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Queue {
     timeout: Duration,
+    /// It has its timeout's entry in `classes`; else it is free.
+    in_use: bool,
     items: List,
     timer: TimerSlot,
 }
@@ -64,7 +68,7 @@ impl DeadlineQueues {
                 .resize(id as usize + 1, (Instant::MAX, NONE));
         }
         links.deadlines[id as usize] = (
-            Instant::from_nanos(at.as_nanos().saturating_sub(nanos(self.shift))),
+            Instant::from_nanos(at.as_nanos().saturating_sub(self.shift)),
             class,
         );
         let queue = &mut self.queues[class as usize];
@@ -100,12 +104,13 @@ impl DeadlineQueues {
     /// When `id` is due, if it has a deadline here.
     pub(crate) fn deadline(&self, links: &DeadlineLinks, id: u32) -> Option<Instant> {
         let (at, class) = *links.deadlines.get(id as usize)?;
-        (class != NONE).then(|| at + self.shift)
+        let at = at.as_nanos().saturating_add(self.shift);
+        (class != NONE).then_some(Instant::from_nanos(at))
     }
 
     /// Moves all deadlines.
     pub(crate) fn shift(&mut self, links: &DeadlineLinks, timers: &mut Timers, by: Duration) {
-        self.shift += by;
+        self.shift = self.shift.saturating_add(nanos(by));
         for class in 0..self.queues.len() as u32 {
             self.rearm(links, timers, class);
         }
@@ -126,8 +131,8 @@ impl DeadlineQueues {
             Some(at) => timers.rearm(&mut queue.timer, at),
             None => {
                 timers.clear(&mut queue.timer);
-                let in_use = self.classes.get(&queue.timeout) == Some(&class);
-                if in_use && self.classes.len() > KEPT_QUEUES {
+                if queue.in_use && self.classes.len() > KEPT_QUEUES {
+                    queue.in_use = false;
                     self.classes.remove(&queue.timeout);
                     self.free.push(class);
                 }
@@ -136,10 +141,22 @@ impl DeadlineQueues {
     }
 
     fn class(&mut self, timeout: Duration) -> u32 {
-        if let Some(&class) = self.classes.get(&timeout) {
-            return class;
+        if let Some(queue) = self.queues.get(self.latest as usize)
+            && queue.timeout == timeout
+            && queue.in_use
+        {
+            return self.latest;
         }
+        self.latest = match self.classes.get(&timeout) {
+            Some(&class) => class,
+            None => self.new_class(timeout),
+        };
+        self.latest
+    }
+
+    fn new_class(&mut self, timeout: Duration) -> u32 {
         let queue = Queue {
+            in_use: true,
             timeout,
             items: List::EMPTY,
             timer: TimerSlot::UNARMED,

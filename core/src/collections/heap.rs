@@ -15,11 +15,11 @@ impl Positions {
         (position != NONE).then_some(position as usize)
     }
 
-    fn set(&mut self, id: u32, position: u32) {
+    /// Makes room for an item that may be new.
+    fn grow_to(&mut self, id: u32) {
         if self.0.len() <= id as usize {
             self.0.resize(id as usize + 1, NONE);
         }
-        self.0[id as usize] = position;
     }
 
     pub(crate) fn contains(&self, id: u32) -> bool {
@@ -61,6 +61,7 @@ impl<K: Ord + Copy> Heap<K> {
 
     pub(crate) fn push(&mut self, positions: &mut Positions, key: K, id: u32) {
         debug_assert!(!positions.contains(id), "an item is in one heap at most");
+        positions.grow_to(id);
         self.items.push((key, id));
         self.rise(positions, self.items.len() - 1);
     }
@@ -68,45 +69,53 @@ impl<K: Ord + Copy> Heap<K> {
     /// Takes out an item that is in this heap.
     pub(crate) fn remove(&mut self, positions: &mut Positions, id: u32) -> Option<K> {
         let position = positions.of(id)?;
-        positions.set(id, NONE);
+        positions.0[id as usize] = NONE;
         let (key, removed) = self.items.swap_remove(position);
         debug_assert_eq!(removed, id, "the item is in this heap");
-        if position < self.items.len() {
-            let position = self.rise(positions, position);
-            self.sink(positions, position);
+        if let Some(&(moved, _)) = self.items.get(position) {
+            match moved < key {
+                true => self.rise(positions, position),
+                false => self.sink(positions, position),
+            }
         }
         Some(key)
     }
 
-    fn rise(&mut self, positions: &mut Positions, mut position: usize) -> usize {
+    /// Moves an item up to where no parent is greater.
+    fn rise(&mut self, positions: &mut Positions, mut position: usize) {
+        let item = self.items[position];
         while position > 0 {
             let parent = (position - 1) / ARITY;
-            if self.items[parent].0 <= self.items[position].0 {
+            if self.items[parent].0 <= item.0 {
                 break;
             }
-            self.items.swap(parent, position);
-            positions.set(self.items[position].1, position as u32);
+            self.put(positions, position, self.items[parent]);
             position = parent;
         }
-        positions.set(self.items[position].1, position as u32);
-        position
+        self.put(positions, position, item);
     }
 
+    /// Moves an item down to where no child is smaller.
     fn sink(&mut self, positions: &mut Positions, mut position: usize) {
+        let item = self.items[position];
         loop {
-            let children =
-                position * ARITY + 1..(position * ARITY + 1 + ARITY).min(self.items.len());
-            let Some(least) = children.min_by_key(|&child| self.items[child].0) else {
+            let first = position * ARITY + 1;
+            let end = (first + ARITY).min(self.items.len());
+            let Some(least) = (first..end).min_by_key(|&child| self.items[child].0) else {
                 break;
             };
-            if self.items[position].0 <= self.items[least].0 {
+            if item.0 <= self.items[least].0 {
                 break;
             }
-            self.items.swap(position, least);
-            positions.set(self.items[position].1, position as u32);
+            self.put(positions, position, self.items[least]);
             position = least;
         }
-        positions.set(self.items[position].1, position as u32);
+        self.put(positions, position, item);
+    }
+
+    fn put(&mut self, positions: &mut Positions, position: usize, item: (K, u32)) {
+        self.items[position] = item;
+        positions.0[item.1 as usize] = position as u32;
     }
 }
 
@@ -155,9 +164,11 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         let Some(position) = self.positions.of(id) else {
             return self.heap.push(&mut self.positions, key, id);
         };
-        self.heap.items[position].0 = key;
-        let position = self.heap.rise(&mut self.positions, position);
-        self.heap.sink(&mut self.positions, position);
+        let old = core::mem::replace(&mut self.heap.items[position].0, key);
+        match key < old {
+            true => self.heap.rise(&mut self.positions, position),
+            false => self.heap.sink(&mut self.positions, position),
+        }
     }
 
     pub(crate) fn remove(&mut self, id: u32) -> Option<K> {

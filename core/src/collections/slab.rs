@@ -61,6 +61,7 @@ impl<T> Slab<T> {
     }
 
     /// The object that `index` and `generation` name.
+    #[inline]
     pub(crate) fn get(&self, index: u32, generation: u32) -> Option<&T> {
         let place = self.places.get(index as usize)?;
         place
@@ -70,6 +71,7 @@ impl<T> Slab<T> {
     }
 
     /// The object at `index`, whatever its generation.
+    #[inline]
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         self.places.get_mut(index as usize)?.value.as_mut()
     }
@@ -110,6 +112,7 @@ impl<T> Slab<T> {
 impl<T> core::ops::Index<u32> for Slab<T> {
     type Output = T;
 
+    #[inline]
     fn index(&self, index: u32) -> &T {
         let value = self.places[index as usize].value.as_ref();
         value.expect("an index held by the core names a live object")
@@ -117,6 +120,7 @@ impl<T> core::ops::Index<u32> for Slab<T> {
 }
 
 impl<T> core::ops::IndexMut<u32> for Slab<T> {
+    #[inline]
     fn index_mut(&mut self, index: u32) -> &mut T {
         let value = self.places[index as usize].value.as_mut();
         value.expect("an index held by the core names a live object")

@@ -36,7 +36,7 @@ impl Cluster {
         node.last_attempt = Some(self.now);
         node.next_attempt = None;
         let resolve = matches!(node.spec.endpoint, Endpoint::Name { .. })
-            && node.addresses.is_stale(self.now, self.config.dns_max_age);
+            && node.addresses().is_stale(self.now, self.config.dns_max_age);
         let (a, _) = self.attempts.insert(Attempt {
             node: n,
             started: self.now,
@@ -87,7 +87,7 @@ impl Cluster {
 
     pub(crate) fn resolved_to(&mut self, a: u32, answer: &[SocketAddr]) {
         let n = self.attempts[a].node;
-        if self.nodes[n].addresses.answered(self.now, answer) {
+        if self.nodes[n].addresses().answered(self.now, answer) {
             self.set_state(n, NodeState::Connecting, None);
             self.begin_connecting(a);
         } else {
@@ -109,11 +109,11 @@ impl Cluster {
             }
             Endpoint::Opaque(_) => self.connect(a, None),
             Endpoint::Name { .. } if races => {
-                node.addresses.begin_race();
+                node.addresses().begin_race();
                 self.dial_next_address(a);
             }
             Endpoint::Name { .. } => {
-                let address = node.addresses.next();
+                let address = node.addresses().next();
                 self.connect(a, address);
             }
         }
@@ -122,7 +122,7 @@ impl Cluster {
     /// Dials the next address of a race beside those that are being dialled, and sets the time for
     /// the one after it.
     pub(crate) fn dial_next_address(&mut self, a: u32) {
-        let addresses = &mut self.nodes[self.attempts[a].node].addresses;
+        let addresses = self.nodes[self.attempts[a].node].addresses();
         if let Some(address) = addresses.next_in_race() {
             let more = addresses.race_goes_on();
             self.connect(a, Some(address));
@@ -165,8 +165,8 @@ impl Cluster {
     }
 
     fn dial_next_address_if_racing(&mut self, a: u32) {
-        let node = &self.nodes[self.attempts[a].node];
-        if node.addresses.race_goes_on() {
+        let node = &mut self.nodes[self.attempts[a].node];
+        if node.addresses().race_goes_on() {
             self.dial_next_address(a);
         }
     }

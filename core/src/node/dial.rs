@@ -51,8 +51,10 @@ impl Resting {
 
     /// The node whose rest ends first.
     pub(crate) fn first(&self) -> Option<(Instant, u32)> {
-        let firsts = [self.fresh.peek(), self.throttled.peek()];
-        let first = firsts.into_iter().flatten().min();
+        let first = match (self.fresh.peek(), self.throttled.peek()) {
+            (Some(fresh), Some(throttled)) => Some(fresh.min(throttled)),
+            (fresh, throttled) => fresh.or(throttled),
+        };
         first.map(|((until, _), n)| (until, n))
     }
 
@@ -171,7 +173,7 @@ impl Cluster {
         self.wanted.is_empty()
             && self.any_queue.is_empty()
             && !self.unhealthy_used
-            && self.timers.deadline(&self.dial_timer).is_none()
+            && !self.dial_timer.is_armed()
             && !matches!(self.config.warm, Warm::AtLeast(_))
     }
 

@@ -134,7 +134,7 @@ impl Cluster {
     /// The address of an established connection is not tried first again.
     fn address_lost(&mut self, c: u32, n: u32) {
         if let Some(address) = self.connections[c].address {
-            self.nodes[n].addresses.lost(address);
+            self.nodes[n].addresses().lost(address);
         }
     }
 

@@ -26,6 +26,8 @@ pub(crate) use governor::Governor;
 pub use state::NodeState;
 pub(crate) use upkeep::Upkeep;
 
+use alloc::boxed::Box;
+
 use crate::{
     Cause, Config, Instant, LastFailure, NodeSpec,
     collections::{Heap, List, NONE},
@@ -57,7 +59,8 @@ pub(crate) struct Node {
     pub(crate) last_ended_rejected: bool,
     pub(crate) throttled_until: Instant,
 
-    pub(crate) addresses: Addresses,
+    /// Boxed, as most nodes of a long list are never dialled.
+    addresses: Option<Box<Addresses>>,
     /// Names this node's random streams, so that its failures shift nobody else's times.
     stream: u64,
     backoff_draws: u64,
@@ -103,7 +106,7 @@ impl Node {
             last_failure: None,
             last_ended_rejected: false,
             throttled_until: Instant::ORIGIN,
-            addresses: Addresses::default(),
+            addresses: None,
             backoff_draws: 0,
             setup_draws: 0,
             tie,
@@ -150,7 +153,9 @@ impl Node {
     pub(crate) fn reset_backoff(&mut self) {
         self.failures = 0;
         self.last_backoff = 0;
-        self.addresses.forget_tried();
+        if let Some(addresses) = &mut self.addresses {
+            addresses.forget_tried();
+        }
     }
 
     /// Everything that belongs to the endpoint rather than to the key.
@@ -161,8 +166,12 @@ impl Node {
         self.last_attempt = None;
         self.last_failure = None;
         self.throttled_until = Instant::ORIGIN;
-        self.addresses = Addresses::default();
+        self.addresses = None;
         self.stream = stream_name(&self.spec);
+    }
+
+    pub(crate) fn addresses(&mut self) -> &mut Addresses {
+        self.addresses.get_or_insert_default()
     }
 
     pub(crate) fn queued(&self) -> u32 {

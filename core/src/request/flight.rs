@@ -127,10 +127,17 @@ impl Cluster {
     }
 
     pub(crate) fn write_done(&mut self, c: u32, serial: u32) {
+        if self.frame_accepted(c, serial) {
+            self.write_progress(c);
+        }
+    }
+
+    /// False if there is no such frame, or it was accepted before.
+    pub(crate) fn frame_accepted(&mut self, c: u32, serial: u32) -> bool {
         let flight = self.connections[c].serials.get(serial);
         let Some(f) = flight.filter(|&f| !self.flights[f].accepted) else {
             self.stats.stale_facts += 1;
-            return;
+            return false;
         };
         if self.flights[f].state == FlightState::Emitted {
             self.handed_over(f);
@@ -151,7 +158,7 @@ impl Cluster {
             FlightState::Trailing => self.free_flight(f),
             _ => {}
         }
-        self.write_progress(c);
+        true
     }
 
     pub(crate) fn write_rejected(&mut self, c: u32, serial: u32) {
@@ -184,7 +191,7 @@ impl Cluster {
         if !connection.is_established() {
             return;
         }
-        connection.blocked = false;
+        let was_blocked = core::mem::replace(&mut connection.blocked, false);
         let unaccepted = connection.unaccepted;
         self.sent_to(c);
         if unaccepted > 0 {
@@ -193,7 +200,9 @@ impl Cluster {
             let slot = &mut self.connections[c].stall_timer;
             self.timers.clear(slot);
         }
-        self.update_connection_standing(c);
+        if was_blocked {
+            self.update_connection_standing(c);
+        }
         self.close_if_drained(c);
     }
 

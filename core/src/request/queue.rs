@@ -40,6 +40,9 @@ impl Cluster {
 
     /// Hands waiting requests to the nodes that can take them, the oldest submit first.
     pub(crate) fn hand_over(&mut self) {
+        if self.to_serve.is_empty() && self.any_queue.is_empty() {
+            return;
+        }
         for i in 0..self.to_serve.len() {
             let n = self.to_serve[i];
             if let Some(node) = self.nodes.at_mut(n) {

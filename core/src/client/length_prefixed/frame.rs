@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::client::{
     Malformed, Rejected,
@@ -53,7 +53,10 @@ impl Frame {
         Ok(Some(Self {
             kind: Kind::from_byte(kind).ok_or(Malformed("unknown kind of frame"))?,
             id: u32::from_be_bytes([a, b, c, d]),
-            body: frame.split_off(HEADER).freeze(),
+            body: {
+                frame.advance(HEADER);
+                frame.freeze()
+            },
         }))
     }
 
