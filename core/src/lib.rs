@@ -50,7 +50,7 @@
 //! | 5 selection | `select`, `request::queue`, `node::dial` |
 //! | 7 the server list | `servers` |
 //! | 9 ending | `cluster::shutdown` |
-//! | 10 what can be seen | `cluster::outputs`, `cluster::getters` |
+//! | 10 what can be seen | `cluster::outputs`, `cluster::getters`, `cluster::snapshot` |
 //! | 11 configuration | `config` |
 //!
 //! # Determinism
@@ -98,7 +98,7 @@ pub mod driver;
 pub use clock::Clock;
 pub use {
     backoff::{Backoff, Jitter},
-    cluster::{Cluster, Explanation, Why},
+    cluster::{Cluster, Explanation, NodeSnapshot, Snapshot, Why},
     config::{
         BackoffReset, Config, ConfigBuilder, ConfigError, KeepaliveOn, Matching, OnRequestTimeout,
         RetryBudget, SelectionPolicy, Warm,

@@ -195,7 +195,7 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
     let mut outputs = Vec::new();
     while let Some(deadline) = cluster.poll_timeout() {
         assert_round_trip(&deadline);
-        assert_round_trip(&cluster.stats());
+        assert_round_trip(&cluster.snapshot());
         assert_round_trip(&cluster.explain(request));
         cluster.drive(deadline.at, |_, output| outputs.push(output));
         for output in &outputs {

@@ -113,7 +113,7 @@ impl Cluster {
         }
     }
 
-    fn why(&self, n: u32) -> Why {
+    pub(super) fn why(&self, n: u32) -> Why {
         let node = &self.nodes[n];
         match node.state {
             NodeState::Ready => self.why_ready(n),
