@@ -57,7 +57,9 @@
 //!
 //! Everything is a function of configuration, seed and the sequence of calls with their times, on
 //! every platform and in every build mode. Backoff and jitter are integer arithmetic; the random
-//! generator's output is fixed for ever; nothing iterates in hash order.
+//! generator's output is fixed for ever; nothing iterates in hash order. So a run can be recorded and
+//! replayed: `record::Recorder`, feature `record`. The feature `serde` reads and writes configuration,
+//! facts, outputs and snapshots.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
@@ -93,6 +95,8 @@ pub mod semantics {}
 pub mod client;
 #[cfg(feature = "driver")]
 pub mod driver;
+#[cfg(feature = "record")]
+pub mod record;
 
 #[cfg(feature = "std")]
 pub use clock::Clock;

@@ -2,6 +2,7 @@
 
 pub mod checkers;
 pub mod real_client;
+pub mod recording;
 pub mod script;
 pub mod servers;
 pub mod step;

@@ -1,5 +1,7 @@
 //! The driver's rules, on a runtime without sockets and clocks, polled by hand.
 
+#[cfg(feature = "record")]
+mod record;
 mod sim;
 
 use std::{
