@@ -53,6 +53,12 @@
 //! | 10 what can be seen | `cluster::outputs`, `cluster::getters`, `cluster::snapshot` |
 //! | 11 configuration | `config` |
 //!
+//! # Configuration
+//!
+//! Every setting with its value in the two presets; its getter says unit, range and reason.
+//!
+#![doc = include_str!("config/table.md")]
+//!
 //! # Determinism
 //!
 //! Everything is a function of configuration, seed and the sequence of calls with their times, on

@@ -348,3 +348,34 @@ pub enum ConfigError {
     #[error("on_request_timeout: Keep needs replies that are matched by correlation id")]
     KeepWithOrder,
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, string::String};
+
+    use super::*;
+
+    /// What the crate's documentation includes.
+    fn table() -> String {
+        let mut text = String::from("| setting | `default()` | `kafka()` |\n|---|---|---|\n");
+        let rows = Config::default().fields();
+        for ((name, default), (_, kafka)) in rows.into_iter().zip(Config::kafka().fields()) {
+            let kafka = if kafka == default {
+                "the same"
+            } else {
+                &*format!("`{kafka}`")
+            };
+            text += &format!("| [`{name}`](Config::{name}) | `{default}` | {kafka} |\n");
+        }
+        text
+    }
+
+    #[test]
+    fn the_table_of_settings_is_the_one_checked_in() {
+        assert_eq!(
+            include_str!("table.md"),
+            table(),
+            "if meant, put the right side there"
+        );
+    }
+}

@@ -54,6 +54,12 @@ macro_rules! settings {
                 $($name: $default,)+
             };
 
+            /// Each setting by name, as text.
+            #[cfg(test)]
+            pub(super) fn fields(&self) -> alloc::vec::Vec<(&'static str, alloc::string::String)> {
+                alloc::vec![$((stringify!($name), alloc::format!("{:?}", self.$name)),)+]
+            }
+
             $(
                 $(#[doc = $doc])+
                 #[must_use]
