@@ -20,6 +20,8 @@ use crate::{rng::Rng, time::nanos};
 /// assert_eq!(backoff.delay(u32::MAX), ms(1_000));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Backoff {
     /// The wait after the first failure.
     pub base: Duration,
@@ -62,6 +64,7 @@ impl Backoff {
 /// How a wait is spread, drawn once, at the event, in whole nanoseconds. `v` is the wait without
 /// jitter; parts are given in per mille, 0 to 1000.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Jitter {
     /// Uniform in \[v/2, v\].
     Equal,

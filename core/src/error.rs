@@ -8,6 +8,7 @@ use crate::NodeId;
 
 /// How far a node had come when something failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Stage {
     /// Looking up its name.
     Resolve,
@@ -23,6 +24,7 @@ pub enum Stage {
 
 /// Why an attempt or a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Cause {
     /// The name could not be looked up.
@@ -124,6 +126,7 @@ impl Cause {
 
 /// A request that failed: why, where, and what is known about its effect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[error("{reason} after {elapsed:?} and {attempts} attempts ({certainty})")]
 pub struct RequestError {
     /// What happened.
@@ -158,6 +161,7 @@ impl RequestError {
 
 /// Why a request failed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Reason {
     /// Its own deadline passed, or no reply came within its attempt's timeout and it could not be
@@ -195,6 +199,7 @@ pub enum Reason {
 
 /// What is known about the effect of a request that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Certainty {
     /// No byte of it ever left.
     #[error("never written")]
@@ -209,6 +214,7 @@ pub enum Certainty {
 
 /// Why a request was not accepted. It leaves no trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SubmitError {
     /// `shutdown` was called.
@@ -228,6 +234,7 @@ pub enum SubmitError {
 
 /// Why a server list was not accepted. The old list stays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SetNodesError {
     /// The list is empty; to stop, use `shutdown`.
@@ -256,6 +263,7 @@ pub enum SetNodesError {
 
 /// Why a shutdown was not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ShutdownError {
     /// The drain's end cannot be represented; it would never come.
     #[error("the drain would never end")]

@@ -1,6 +1,9 @@
 //! Which kinds of event are wanted.
 
-use core::ops::{BitOr, Sub};
+use core::{
+    fmt,
+    ops::{BitOr, Sub},
+};
 
 use crate::Event;
 
@@ -13,8 +16,23 @@ use crate::Event;
 /// assert!(quiet.contains(EventMask::CONNECTIONS));
 /// assert!(!quiet.contains(EventMask::STATES));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+///
+/// Its text, which the feature `serde` uses too, is `NONE`, kinds such as `LISTS+HEALTH`, or `ALL`
+/// without some, such as `ALL-STATES-ATTEMPTS`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EventMask(u16);
+
+/// The kinds, by name.
+const KINDS: [(&str, EventMask); 8] = [
+    ("STATES", EventMask::STATES),
+    ("ATTEMPTS", EventMask::ATTEMPTS),
+    ("CONNECTIONS", EventMask::CONNECTIONS),
+    ("RETRIES", EventMask::RETRIES),
+    ("LISTS", EventMask::LISTS),
+    ("HEALTH", EventMask::HEALTH),
+    ("QUEUE", EventMask::QUEUE),
+    ("SESSIONS", EventMask::SESSIONS),
+];
 
 impl EventMask {
     /// No event.
@@ -75,5 +93,110 @@ impl Sub for EventMask {
 
     fn sub(self, other: Self) -> Self {
         Self(self.0 & !other.0)
+    }
+}
+
+impl fmt::Display for EventMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = KINDS.iter().fold(Self::NONE, |all, (_, kind)| all | *kind);
+        // `ALL` stands for kinds to come too, so it is not the sum of those that are known.
+        let all = self.contains(Self::ALL - known);
+        let (start, sign) = if all { ("ALL", "-") } else { ("NONE", "+") };
+        let mut named = KINDS
+            .iter()
+            .filter(|(_, kind)| self.contains(*kind) != all)
+            .map(|(name, _)| name);
+        match named.next() {
+            None => f.write_str(start)?,
+            Some(name) if all => write!(f, "{start}-{name}")?,
+            Some(name) => f.write_str(name)?,
+        }
+        named.try_for_each(|name| write!(f, "{sign}{name}"))
+    }
+}
+
+impl fmt::Debug for EventMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for EventMask {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for EventMask {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = alloc::string::String::deserialize(deserializer)?;
+        parse(&text).ok_or_else(|| {
+            let expected = &"NONE, kinds such as LISTS+HEALTH, or ALL-STATES-ATTEMPTS";
+            serde::de::Error::invalid_value(serde::de::Unexpected::Str(&text), expected)
+        })
+    }
+}
+
+/// What `Display` writes.
+#[cfg(feature = "serde")]
+fn parse(text: &str) -> Option<EventMask> {
+    let kind = |name: &str| {
+        let mut kinds = KINDS.iter();
+        kinds.find_map(|(known, kind)| (*known == name).then_some(*kind))
+    };
+    if let Some(without) = text.strip_prefix("ALL") {
+        let mut names = without.split('-');
+        return match names.next() {
+            Some("") => names.try_fold(EventMask::ALL, |mask, name| Some(mask - kind(name)?)),
+            _ => None,
+        };
+    }
+    if text == "NONE" {
+        return Some(EventMask::NONE);
+    }
+    let mut names = text.split('+');
+    names.try_fold(EventMask::NONE, |mask, name| Some(mask | kind(name)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn its_text_names_the_kinds_or_those_that_are_missing() {
+        for (mask, text) in [
+            (EventMask::ALL, "ALL"),
+            (EventMask::NONE, "NONE"),
+            (EventMask::LISTS, "LISTS"),
+            (EventMask::HEALTH | EventMask::LISTS, "LISTS+HEALTH"),
+            (
+                EventMask::ALL - EventMask::STATES - EventMask::QUEUE,
+                "ALL-STATES-QUEUE",
+            ),
+        ] {
+            assert_eq!(mask.to_string(), text);
+            #[cfg(feature = "serde")]
+            assert_eq!(parse(text), Some(mask), "{text}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "serde")]
+    fn a_text_that_is_no_mask_is_refused() {
+        for text in [
+            "",
+            "all",
+            "STATES-LISTS",
+            "ALL+LISTS",
+            "ALLSTATES",
+            "LISTS+",
+            "ALL-",
+        ] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
     }
 }

@@ -39,6 +39,27 @@ macro_rules! id {
             }
         }
 
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = alloc::string::String::deserialize(deserializer)?;
+                let (index, generation) = parse(&text, $word).ok_or_else(|| {
+                    serde::de::Error::invalid_value(
+                        serde::de::Unexpected::Str(&text),
+                        &concat!("an id such as ", $word, "7 or ", $word, "7.1"),
+                    )
+                })?;
+                Ok(Self { index, generation })
+            }
+        }
+
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(self, f)
@@ -68,3 +89,11 @@ id!(
     RequestId,
     "r"
 );
+
+/// Index and generation, from what `Display` writes.
+#[cfg(feature = "serde")]
+fn parse(text: &str, word: &str) -> Option<(u32, u32)> {
+    let numbers = text.strip_prefix(word)?;
+    let (index, generation) = numbers.split_once('.').unwrap_or((numbers, "0"));
+    Some((index.parse().ok()?, generation.parse().ok()?))
+}

@@ -11,6 +11,7 @@ use crate::{AttemptId, ConnectionId, Instant, NodeId};
 /// [`Stats::late_replies`](crate::Stats::late_replies)). The answer to a Resolve that worked carries
 /// a list and is [`Cluster::resolved`](crate::Cluster::resolved).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Input {
     /// The name could not be resolved.
@@ -124,6 +125,7 @@ pub enum Input {
 
 /// What the application knows from elsewhere (SEMANTICS 8.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Hint {
     /// The machine's network is another: connections are probed, nodes may be dialled soon.
@@ -138,6 +140,7 @@ pub enum Hint {
 
 /// Why a transport did not come up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ConnectError {
     /// Nobody listens there.
     Refused,
@@ -151,6 +154,7 @@ pub enum ConnectError {
 
 /// Why a handshake failed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum HandshakeError {
     /// The peer closed the transport.
     Closed,
@@ -168,6 +172,7 @@ pub enum HandshakeError {
 
 /// Why a transport ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CloseError {
     /// The peer closed it in good order.
     Peer,
@@ -179,6 +184,7 @@ pub enum CloseError {
 
 /// What the handshake settled for this connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Limits {
     /// At most this many requests in flight, if the peer says so. The smaller of this and
@@ -218,6 +224,7 @@ impl Limits {
 
 /// Which request a reply answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ReplyTo {
     /// The one with this correlation id, from its Write action.
     Serial(u32),
@@ -228,6 +235,7 @@ pub enum ReplyTo {
 
 /// What a reply means for the request it answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Verdict {
     /// Done, or try again and where.
     pub next: Next,
@@ -241,6 +249,7 @@ pub struct Verdict {
 
 /// Where a reply leads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Next {
     /// The request is complete.
     Done,

@@ -50,14 +50,22 @@
 //! | 5 selection | `select`, `request::queue`, `node::dial` |
 //! | 7 the server list | `servers` |
 //! | 9 ending | `cluster::shutdown` |
-//! | 10 what can be seen | `cluster::outputs`, `cluster::getters` |
+//! | 10 what can be seen | `cluster::outputs`, `cluster::getters`, `cluster::snapshot` |
 //! | 11 configuration | `config` |
+//!
+//! # Configuration
+//!
+//! Every setting with its value in the two presets; its getter says unit, range and reason.
+//!
+#![doc = include_str!("config/table.md")]
 //!
 //! # Determinism
 //!
 //! Everything is a function of configuration, seed and the sequence of calls with their times, on
 //! every platform and in every build mode. Backoff and jitter are integer arithmetic; the random
-//! generator's output is fixed for ever; nothing iterates in hash order.
+//! generator's output is fixed for ever; nothing iterates in hash order. So a run can be recorded and
+//! replayed: `record::Recorder`, feature `record`. The feature `serde` reads and writes configuration,
+//! facts, outputs and snapshots.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
@@ -93,12 +101,14 @@ pub mod semantics {}
 pub mod client;
 #[cfg(feature = "driver")]
 pub mod driver;
+#[cfg(feature = "record")]
+pub mod record;
 
 #[cfg(feature = "std")]
 pub use clock::Clock;
 pub use {
     backoff::{Backoff, Jitter},
-    cluster::{Cluster, Explanation, Why},
+    cluster::{Cluster, Explanation, NodeSnapshot, Snapshot, Why},
     config::{
         BackoffReset, Config, ConfigBuilder, ConfigError, KeepaliveOn, Matching, OnRequestTimeout,
         RetryBudget, SelectionPolicy, Warm,

@@ -4,6 +4,7 @@ use crate::{Limit, NodeId};
 
 /// Which node a request is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Target {
     /// Whichever the selection policy picks.
     #[default]
@@ -24,6 +25,8 @@ pub enum Target {
 /// assert!(options.idempotent);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[must_use]
 pub struct RequestOptions {
     /// Any node, or one. Default: any.

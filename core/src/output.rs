@@ -9,6 +9,7 @@ use crate::{
 /// One item of the output stream. Drain with
 /// [`Cluster::poll_output`](crate::Cluster::poll_output) until it returns `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Output {
     /// Do this.
     Action(Action),
@@ -34,6 +35,7 @@ pub enum Output {
 ///
 /// An embedder that never answers does no harm: the setup deadline holds and the slot is freed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Action {
     /// Look up the addresses of the node's name; [`Cluster::spec`](crate::Cluster::spec) has it.
@@ -103,6 +105,7 @@ pub enum Action {
 
 /// The end of a request: every accepted request has exactly one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Completion {
     /// The request.
     pub request: RequestId,
@@ -112,6 +115,7 @@ pub struct Completion {
 
 /// A request that ended well.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Success {
     /// With a reply, or with the transport's acceptance for a request that expects none.
     pub kind: SuccessKind,
@@ -127,6 +131,7 @@ pub struct Success {
 
 /// How a request ended well.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SuccessKind {
     /// Its reply came.
     Reply,
@@ -139,6 +144,7 @@ pub enum SuccessKind {
 ///
 /// The names of nodes can be read by id until the next drain, even of a node that has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Event {
     /// A node changed its state.
@@ -240,6 +246,7 @@ pub enum Event {
 
 /// When to call [`Cluster::handle_timeout`](crate::Cluster::handle_timeout) again, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Deadline {
     /// The point in time.
     pub at: Instant,
@@ -249,6 +256,7 @@ pub struct Deadline {
 
 /// What a deadline is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum DeadlineReason {
     /// Outputs wait to be drained.

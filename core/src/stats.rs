@@ -2,6 +2,7 @@
 
 /// What has happened since the start, and what is there now. Counters never go back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Stats {
     /// Attempts started.

@@ -25,6 +25,8 @@ use core::{
 /// assert_eq!(start + Duration::MAX, Instant::MAX);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Instant(u64);
 
 impl Instant {
@@ -124,6 +126,7 @@ impl fmt::Display for Instant {
 
 /// A duration that can be absent, so that no number has to mean "never".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Limit {
     /// The limit is reached after this long.
     After(Duration),

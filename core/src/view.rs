@@ -42,6 +42,7 @@ pub struct NodeView<'a> {
 
 /// The last failure of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LastFailure {
     /// How far it had come.
     pub stage: Stage,
@@ -53,6 +54,7 @@ pub struct LastFailure {
 
 /// A connection as it is now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ConnectionView {
     /// Its id.

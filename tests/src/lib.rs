@@ -3,6 +3,7 @@
 pub mod checkers;
 mod process;
 pub mod real_client;
+pub mod recording;
 pub mod redis;
 pub mod script;
 pub mod servers;

@@ -6,6 +6,10 @@ use core::{fmt, net::SocketAddr, time::Duration};
 use super::{
     ClientOutput, Protocol, Refused, TransportInput, connection::Connection, table::Table,
 };
+#[cfg(not(feature = "record"))]
+use crate::Cluster as Core;
+#[cfg(feature = "record")]
+use crate::record::{RecordError, Recorder as Core};
 use crate::{
     AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Hint, Input,
     Instant, NodeId, NodeSpec, RequestId, RequestOptions, SetNodesError, ShutdownError,
@@ -18,7 +22,7 @@ use crate::{
 /// [`poll_output`](Self::poll_output), then wait for the next fact or for
 /// [`poll_timeout`](Self::poll_timeout); [`drive`](Self::drive) does both.
 pub struct Client<P: Protocol> {
-    pub(super) cluster: Cluster,
+    pub(super) cluster: Core,
     pub(super) protocol: P,
     pub(super) requests: Table<RequestId, Request<P::Request>>,
     /// Those that wait for readiness only, and the node that was found.
@@ -44,20 +48,37 @@ impl<P: Protocol> Client<P> {
     /// [`ConfigError`] if the configuration does not suit the protocol, which says whether there is
     /// a handshake and how replies are matched, whatever the configuration says.
     pub fn new(protocol: P, config: Config, seed: u64, now: Instant) -> Result<Self, ConfigError> {
-        let config = config
-            .to_builder()
-            .handshake(protocol.has_handshake())
-            .keepalive(protocol.has_keepalive())
-            .matching(protocol.matching())
-            .build()?;
-        Ok(Self {
-            cluster: Cluster::new(config, seed, now),
+        let config = suited(config, &protocol)?;
+        Ok(Self::over(Core::new(config, seed, now), protocol))
+    }
+
+    /// The same, and records what its core is told to `sink`, for [`replay`](crate::record::replay).
+    /// Payloads and bytes are not recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] if the configuration does not suit the protocol or cannot be written.
+    #[cfg(feature = "record")]
+    pub fn record(
+        protocol: P,
+        config: Config,
+        seed: u64,
+        now: Instant,
+        sink: impl std::io::Write + Send + Sync + 'static,
+    ) -> Result<Self, RecordError> {
+        let config = suited(config, &protocol)?;
+        Ok(Self::over(Core::start(config, seed, now, sink)?, protocol))
+    }
+
+    const fn over(cluster: Core, protocol: P) -> Self {
+        Self {
+            cluster,
             protocol,
             requests: Table::new(),
             awaiting_ready: Table::new(),
             connections: Table::new(),
             outputs: VecDeque::new(),
-        })
+        }
     }
 
     // Commands.
@@ -230,7 +251,7 @@ impl<P: Protocol> Client<P> {
     // Getters.
 
     /// The core, with all that can be read of it.
-    pub const fn cluster(&self) -> &Cluster {
+    pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
@@ -243,6 +264,16 @@ impl<P: Protocol> Client<P> {
     pub const fn protocol_mut(&mut self) -> &mut P {
         &mut self.protocol
     }
+}
+
+/// The configuration with what the protocol knows.
+fn suited<P: Protocol>(config: Config, protocol: &P) -> Result<Config, ConfigError> {
+    config
+        .to_builder()
+        .handshake(protocol.has_handshake())
+        .keepalive(protocol.has_keepalive())
+        .matching(protocol.matching())
+        .build()
 }
 
 impl<P: Protocol + fmt::Debug> fmt::Debug for Client<P> {

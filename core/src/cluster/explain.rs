@@ -11,6 +11,7 @@ use crate::{
 
 /// What selection makes of a node, for one request or for any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Explanation {
     /// The node.
@@ -29,6 +30,7 @@ pub struct Explanation {
 
 /// Why a node was or was not chosen or awaited.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Why {
     /// The request is on its connection; handed over or not.
@@ -111,7 +113,7 @@ impl Cluster {
         }
     }
 
-    fn why(&self, n: u32) -> Why {
+    pub(super) fn why(&self, n: u32) -> Why {
         let node = &self.nodes[n];
         match node.state {
             NodeState::Ready => self.why_ready(n),

@@ -8,6 +8,7 @@
 //! - `shutdown`: the end (SEMANTICS 9)
 //! - `getters`: what can be read
 //! - `explain`: why a request is where it is (5.4)
+//! - `snapshot`: what can be read, to keep (10.2)
 //! - `audit`: the invariants, by brute force
 
 mod audit;
@@ -19,6 +20,7 @@ mod hints;
 mod outputs;
 mod session;
 mod shutdown;
+mod snapshot;
 
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::{cmp::Reverse, net::SocketAddr, time::Duration};
@@ -26,6 +28,7 @@ use core::{cmp::Reverse, net::SocketAddr, time::Duration};
 pub use explain::{Explanation, Why};
 use outputs::Outputs;
 use session::Session;
+pub use snapshot::{NodeSnapshot, Snapshot};
 
 use crate::{
     AttemptId, Config, ConnectionId, Deadline, Hint, Input, Instant, NodeId, NodeSpec, Output,

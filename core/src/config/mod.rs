@@ -16,6 +16,7 @@ use crate::{
 
 /// How replies find their requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Matching {
     /// By correlation id.
     Serial,
@@ -25,6 +26,7 @@ pub enum Matching {
 
 /// Whose silence makes a keepalive due (SEMANTICS 8.2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum KeepaliveOn {
     /// The peer's.
     Received,
@@ -36,6 +38,7 @@ pub enum KeepaliveOn {
 
 /// When a node's count of consecutive failures starts anew (SEMANTICS 3.3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BackoffReset {
     /// At the first reply on a connection, or after it has been Ready for the maximum backoff.
     OnFirstReply,
@@ -47,6 +50,7 @@ pub enum BackoffReset {
 
 /// Which nodes are kept connected without a request (SEMANTICS 2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Warm {
     /// What the selection policy wants: none for `LeastLoaded`, all for the others.
     ByPolicy,
@@ -60,6 +64,7 @@ pub enum Warm {
 
 /// Who gets a request that names no node (SEMANTICS 5.2).
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SelectionPolicy {
     /// The Ready node with the fewest requests in flight; ties are drawn.
@@ -68,7 +73,9 @@ pub enum SelectionPolicy {
     RoundRobin,
     /// The less loaded of two Ready nodes drawn at random.
     PowerOfTwoChoices,
-    /// The user's own; make one with [`SelectionPolicy::custom`].
+    /// The user's own; make one with [`SelectionPolicy::custom`]. With the feature `serde` it can
+    /// neither be serialised nor deserialised.
+    #[cfg_attr(feature = "serde", serde(skip))]
     Custom(CustomPolicy),
 }
 
@@ -83,6 +90,8 @@ impl SelectionPolicy {
 /// A limit on retries in relation to requests (SEMANTICS 4.7): a token bucket from which each retry
 /// that counts takes one token. It starts full.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct RetryBudget {
     /// What each submit deposits, in thousandths of a token. Default: 200.
     pub per_submit_milli: u32,
@@ -118,6 +127,7 @@ impl Default for RetryBudget {
 
 /// What an attempt's timeout does to its connection (SEMANTICS 4.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum OnRequestTimeout {
     /// `Keep` where replies are matched by correlation id, else `Disconnect`.
     ByProtocol,
@@ -337,4 +347,35 @@ pub enum ConfigError {
     /// After a timeout a protocol that matches by order cannot keep its connection.
     #[error("on_request_timeout: Keep needs replies that are matched by correlation id")]
     KeepWithOrder,
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, string::String};
+
+    use super::*;
+
+    /// What the crate's documentation includes.
+    fn table() -> String {
+        let mut text = String::from("| setting | `default()` | `kafka()` |\n|---|---|---|\n");
+        let rows = Config::default().fields();
+        for ((name, default), (_, kafka)) in rows.into_iter().zip(Config::kafka().fields()) {
+            let kafka = if kafka == default {
+                "the same"
+            } else {
+                &*format!("`{kafka}`")
+            };
+            text += &format!("| [`{name}`](Config::{name}) | `{default}` | {kafka} |\n");
+        }
+        text
+    }
+
+    #[test]
+    fn the_table_of_settings_is_the_one_checked_in() {
+        assert_eq!(
+            include_str!("table.md"),
+            table(),
+            "if meant, put the right side there"
+        );
+    }
 }

@@ -14,15 +14,51 @@ macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr;)+) => {
         /// How a [`Cluster`](crate::Cluster) behaves. Start from [`Config::default`],
         /// [`Config::kafka`] or [`Config::builder`]; a `Config` is always valid.
+        ///
+        /// With the feature `serde` it is read with what is missing as in [`Config::default`]. A
+        /// setting that is unknown or makes no sense is an error.
         #[derive(Clone, PartialEq, Eq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(try_from = "Unchecked"))]
         pub struct Config {
             $(pub(crate) $name: $type,)+
+        }
+
+        /// A configuration as it was read. A setting that is missing has its default.
+        #[cfg(feature = "serde")]
+        #[derive(serde::Deserialize)]
+        #[serde(rename = "Config", default, deny_unknown_fields)]
+        struct Unchecked {
+            $($name: $type,)+
+        }
+
+        #[cfg(feature = "serde")]
+        impl Default for Unchecked {
+            fn default() -> Self {
+                let Config { $($name,)+ } = Config::DEFAULT;
+                Self { $($name,)+ }
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl TryFrom<Unchecked> for Config {
+            type Error = super::ConfigError;
+
+            fn try_from(read: Unchecked) -> Result<Self, Self::Error> {
+                Self::builder()$(.$name(read.$name))+.build()
+            }
         }
 
         impl Config {
             pub(super) const DEFAULT: Self = Self {
                 $($name: $default,)+
             };
+
+            /// Each setting by name, as text.
+            #[cfg(test)]
+            pub(super) fn fields(&self) -> alloc::vec::Vec<(&'static str, alloc::string::String)> {
+                alloc::vec![$((stringify!($name), alloc::format!("{:?}", self.$name)),)+]
+            }
 
             $(
                 $(#[doc = $doc])+

@@ -1,6 +1,8 @@
 //! Building a client.
 
 use core::fmt;
+#[cfg(feature = "record")]
+use std::boxed::Box;
 use std::{
     hash::BuildHasher,
     string::{String, ToString},
@@ -21,6 +23,8 @@ pub struct Builder<P, R> {
     config: Config,
     seed: Option<u64>,
     runtime: Option<R>,
+    #[cfg(feature = "record")]
+    recording: Option<Box<dyn std::io::Write + Send + Sync>>,
 }
 
 enum Servers {
@@ -36,6 +40,8 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
             config: Config::default(),
             seed: None,
             runtime: None,
+            #[cfg(feature = "record")]
+            recording: None,
         }
     }
 
@@ -72,6 +78,15 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
         self
     }
 
+    /// Records what the client's core is told to `sink`, for [`replay`](crate::record::replay). The
+    /// sink is written under the client's lock: put a buffer around a file. The recording ends when
+    /// the last handle and the driver are gone.
+    #[cfg(feature = "record")]
+    pub fn record(mut self, sink: impl std::io::Write + Send + Sync + 'static) -> Self {
+        self.recording = Some(Box::new(sink));
+        self
+    }
+
     /// Starts the client. Nothing is dialled before a request wants it, unless the configuration
     /// keeps nodes [warm](crate::ConfigBuilder::warm).
     ///
@@ -88,7 +103,13 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
             .ok_or(BuildError::NoRuntime)?;
         let seed = self.seed.unwrap_or_else(draw_seed);
         let now = runtime.now();
+        #[cfg(not(feature = "record"))]
         let mut client = Client::new(self.protocol, self.config, seed, now)?;
+        #[cfg(feature = "record")]
+        let mut client = match self.recording {
+            None => Client::new(self.protocol, self.config, seed, now)?,
+            Some(sink) => Client::record(self.protocol, self.config, seed, now, sink)?,
+        };
         let nodes = match self.servers {
             Servers::Text(text) => parse(&text)?,
             Servers::List(nodes) => nodes,

@@ -49,6 +49,7 @@ pub enum ServersError {
 
 /// Why a client could not be built. Never for a reason of the network.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The servers.
     #[error("servers: {0}")]
@@ -59,4 +60,18 @@ pub enum BuildError {
     /// It was built outside of a runtime, and none was given.
     #[error("no runtime: build the client inside of one or give it to the builder")]
     NoRuntime,
+    /// It cannot be recorded.
+    #[cfg(feature = "record")]
+    #[error("recording: {0}")]
+    Record(crate::record::RecordError),
+}
+
+#[cfg(feature = "record")]
+impl From<crate::record::RecordError> for BuildError {
+    fn from(error: crate::record::RecordError) -> Self {
+        match error {
+            crate::record::RecordError::Config(error) => Self::Config(error),
+            error => Self::Record(error),
+        }
+    }
 }

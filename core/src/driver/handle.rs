@@ -4,15 +4,14 @@ use core::{fmt, future::poll_fn, task::Poll, time::Duration};
 use std::vec::Vec;
 
 use super::{
-    Builder, Error, Events, NodeSnapshot, Pushes, Request, ResponseFuture, Runtime, ServersError,
-    builder,
+    Builder, Error, Events, Pushes, Request, ResponseFuture, Runtime, ServersError, builder,
     feed::Feed,
     shared::Shared,
     sync::{Arc, lock},
 };
 use crate::{
-    Endpoint, Instant, NodeId, NodeSpec, RequestOptions, SetNodesError, ShutdownError, Stats,
-    client::Protocol,
+    Endpoint, Instant, NodeId, NodeSnapshot, NodeSpec, RequestOptions, SetNodesError,
+    ShutdownError, Snapshot, Stats, client::Protocol,
 };
 
 /// A client of a clustered service: cheap to clone, the same on every runtime.
@@ -120,19 +119,20 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     #[must_use]
     pub fn node(&self, node: NodeId) -> Option<NodeSnapshot> {
         let state = lock(&self.inner.shared.state);
-        state.client.cluster().node(node).map(NodeSnapshot::from)
+        state.client.cluster().node_snapshot(node)
     }
 
     /// All nodes of the list as they are now.
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeSnapshot> {
+        self.snapshot().nodes
+    }
+
+    /// All that can be seen now: counters, gauges and nodes.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
         let state = lock(&self.inner.shared.state);
-        state
-            .client
-            .cluster()
-            .nodes()
-            .map(NodeSnapshot::from)
-            .collect()
+        state.client.cluster().snapshot()
     }
 
     /// The node at this endpoint.

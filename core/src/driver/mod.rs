@@ -60,7 +60,6 @@ mod handle;
 mod request;
 mod runtime;
 mod shared;
-mod snapshot;
 mod sync;
 mod task;
 mod waiters;
@@ -73,5 +72,4 @@ pub use {
     handle::Handle,
     request::{Request, ResponseFuture},
     runtime::{Runtime, Stream, Timer},
-    snapshot::NodeSnapshot,
 };

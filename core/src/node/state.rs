@@ -4,6 +4,7 @@ use core::fmt;
 
 /// What a node is doing (SEMANTICS 2.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NodeState {
     /// No connection and no attempt.
     Disconnected,

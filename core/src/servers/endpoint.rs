@@ -101,16 +101,21 @@ pub enum EndpointError {
 
 /// One entry of a server list.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct NodeSpec {
     /// Where it is reached.
     pub endpoint: Endpoint,
     /// The application's own name for it, such as a broker id. Two entries are the same node by key
     /// if both have one, else by endpoint.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub key: Option<Box<str>>,
     /// Whatever the application wants to know about it, such as its rack.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub labels: BTreeMap<String, String>,
     /// An address that the name is known to stand for: if an established connection leads there,
     /// it is that node (SEMANTICS 7.6).
+    #[cfg_attr(feature = "serde", serde(default))]
     pub address: Option<SocketAddr>,
 }
 

@@ -1,12 +1,15 @@
 //! The server list: what a node is called, and how a new list replaces the old one (SEMANTICS 7).
 //!
 //! - `endpoint`: endpoints, and the entries of a list
+//! - `endpoint_text`: endpoints in files
 //! - `index`: finding a node by its names
 //! - `departed`: what is remembered of endpoints that left (3.5)
 //! - `update`: a new list (7.6)
 
 mod departed;
 mod endpoint;
+#[cfg(feature = "serde")]
+mod endpoint_text;
 mod index;
 mod update;
 

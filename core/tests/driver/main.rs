@@ -1,5 +1,7 @@
 //! The driver's rules, on a runtime without sockets and clocks, polled by hand.
 
+#[cfg(feature = "record")]
+mod record;
 mod sim;
 
 use std::{
@@ -13,7 +15,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use redial::{
-    Certainty, Config, Endpoint, Limit, NodeSpec, NodeState, Reason, Stage, SubmitError,
+    Certainty, Config, Endpoint, Limit, NodeSpec, NodeState, Reason, Stage, SubmitError, Why,
     client::{
         Decoded, Outgoing, Peer, Protocol, Rejected,
         length_prefixed::{Frame, LengthPrefixed},
@@ -399,4 +401,13 @@ fn a_full_queue_is_worth_another_try() {
     };
     assert_eq!(error, Error::Submit(SubmitError::QueueFull));
     assert!(error.is_retryable());
+}
+
+#[test]
+fn a_snapshot_shows_counters_and_nodes() {
+    let f = Fixture::connected();
+    let snapshot = f.client.snapshot();
+    assert_eq!(snapshot.stats, f.client.stats());
+    assert_eq!(snapshot.nodes, f.client.nodes());
+    assert_eq!(snapshot.nodes[0].why, Why::Eligible);
 }

@@ -2,6 +2,7 @@
 
 mod config;
 mod hostile;
+mod recordings;
 mod walks;
 
 use proptest::test_runner::Config;

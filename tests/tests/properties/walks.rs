@@ -79,7 +79,8 @@ fn random_worlds_are_eventful() {
 const SERVERS: usize = 4;
 const SPAN: u64 = 15_000;
 
-fn plan() -> impl Strategy<Value = Plan> {
+/// Any world.
+pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     let at = || 0..SPAN;
     (
         config(),

@@ -1,0 +1,342 @@
+//! [`Recorder`]: a cluster whose calls are written down.
+
+use alloc::{borrow::Cow, boxed::Box, vec::Vec};
+use core::{fmt, mem, net::SocketAddr, ops::Deref, time::Duration};
+use std::io::{self, Write};
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::{
+    hash::Hash,
+    line::{Call, Line, Start, VERSION},
+};
+use crate::{
+    AttemptId, Cluster, Config, ConfigError, Deadline, Hint, Input, Instant, NodeSpec, Output,
+    RequestId, RequestOptions, SelectionPolicy, SetNodesError, ShutdownError, SubmitError,
+};
+
+/// A [`Cluster`] that writes down every call. It has the methods of a cluster, and its getters
+/// through `Deref`. Recording changes nothing of what it does.
+///
+/// A call is written before it is made, what came of it before the next one, each line by one write to
+/// the sink, and the end by [`finish`](Self::finish) or when the recorder is dropped. Put a buffer
+/// around a file where speed matters; what it holds is lost if the process is killed. If the sink
+/// fails the cluster goes on, and the recording is cut short.
+pub struct Recorder {
+    cluster: Cluster,
+    log: Option<Log>,
+}
+
+/// Why a recording cannot be begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// A selection policy of the user's own is code, which a file cannot hold.
+    #[error("a selection policy of the user's own cannot be recorded")]
+    CustomPolicy,
+    /// The sink does not take the first line.
+    #[error("the recording cannot be written: {0}")]
+    Io(io::ErrorKind),
+    /// The configuration does not suit the protocol.
+    #[error("configuration: {0}")]
+    Config(#[from] ConfigError),
+}
+
+impl Recorder {
+    /// A cluster as [`Cluster::new`] makes it, recorded to `sink` from here on.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] if the configuration cannot be written.
+    pub fn start(
+        config: Config,
+        seed: u64,
+        now: Instant,
+        sink: impl Write + Send + Sync + 'static,
+    ) -> Result<Self, RecordError> {
+        let log = Log::start(&config, seed, now, Box::new(sink))?;
+        let mut recorder = Self::new(config, seed, now);
+        recorder.log = Some(log);
+        Ok(recorder)
+    }
+
+    /// One that records nothing.
+    pub(crate) fn new(config: Config, seed: u64, now: Instant) -> Self {
+        Self {
+            cluster: Cluster::new(config, seed, now),
+            log: None,
+        }
+    }
+
+    /// As [`Cluster::set_nodes`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        let call = Call::SetNodes(list.into());
+        self.call(now, call, |cluster| cluster.set_nodes(now, list))
+    }
+
+    /// As [`Cluster::submit`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn submit(
+        &mut self,
+        now: Instant,
+        options: RequestOptions,
+    ) -> Result<RequestId, SubmitError> {
+        let call = Call::Submit(options);
+        self.call(now, call, |cluster| cluster.submit(now, options))
+    }
+
+    /// As [`Cluster::cancel`].
+    pub fn cancel(&mut self, now: Instant, request: RequestId) -> bool {
+        let call = Call::Cancel(request);
+        self.call(now, call, |cluster| cluster.cancel(now, request))
+    }
+
+    /// As [`Cluster::shutdown`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> {
+        let call = Call::Shutdown(drain);
+        self.call(now, call, |cluster| cluster.shutdown(now, drain))
+    }
+
+    /// As [`Cluster::hint`].
+    pub fn hint(&mut self, now: Instant, hint: Hint) {
+        self.call(now, Call::Hint(hint), |cluster| cluster.hint(now, hint));
+    }
+
+    /// As [`Cluster::handle_input`].
+    pub fn handle_input(&mut self, now: Instant, input: Input) {
+        let call = Call::Input(input);
+        self.call(now, call, |cluster| cluster.handle_input(now, input));
+    }
+
+    /// As [`Cluster::resolved`].
+    pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) {
+        let call = Call::Resolved(attempt, addresses.into());
+        self.call(now, call, |cluster| {
+            cluster.resolved(now, attempt, addresses)
+        });
+    }
+
+    /// As [`Cluster::handle_timeout`].
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.call(now, Call::Timeout, |cluster| cluster.handle_timeout(now));
+    }
+
+    /// As [`Cluster::poll_output`].
+    pub fn poll_output(&mut self) -> Option<Output> {
+        let output = self.cluster.poll_output();
+        if let (Some(log), Some(output)) = (&mut self.log, &output) {
+            log.outputs += 1;
+            log.hash.add(output);
+        }
+        output
+    }
+
+    /// As [`Cluster::drive`].
+    pub fn drive(
+        &mut self,
+        now: Instant,
+        mut on_output: impl FnMut(&mut Self, Output),
+    ) -> Option<Deadline> {
+        self.handle_timeout(now);
+        while let Some(output) = self.poll_output() {
+            on_output(self, output);
+        }
+        self.poll_timeout()
+    }
+
+    /// Ends the recording and returns its hash, which a replay has too.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the sink. What came after it was not recorded.
+    pub fn finish(mut self) -> io::Result<u64> {
+        let mut log = self.log.take().expect("only `finish` takes it");
+        log.end(self.cluster.poll_timeout());
+        match log.failure {
+            Some(error) => Err(error),
+            None => Ok(log.hash.0),
+        }
+    }
+
+    /// For a replay: makes this call.
+    pub(super) fn repeat(&mut self, at: Instant, call: &Call<'_>) {
+        match call {
+            Call::SetNodes(list) => _ = self.set_nodes(at, list),
+            Call::Submit(options) => _ = self.submit(at, *options),
+            Call::Cancel(request) => _ = self.cancel(at, *request),
+            Call::Shutdown(drain) => _ = self.shutdown(at, *drain),
+            Call::Hint(hint) => self.hint(at, *hint),
+            Call::Input(input) => self.handle_input(at, *input),
+            Call::Resolved(attempt, addresses) => self.resolved(at, *attempt, addresses),
+            Call::Timeout => self.handle_timeout(at),
+        }
+    }
+
+    /// For a replay: the hash of all so far, the outcome of the last call included.
+    pub(super) fn settle(&mut self) -> Hash {
+        let log = self.log.as_mut().expect("a replay has one");
+        log.settle(self.cluster.poll_timeout());
+        log.hash
+    }
+
+    fn call<T: Serialize>(
+        &mut self,
+        at: Instant,
+        what: Call<'_>,
+        make: impl FnOnce(&mut Cluster) -> T,
+    ) -> T {
+        let Some(log) = &mut self.log else {
+            return make(&mut self.cluster);
+        };
+        log.begin(at, what, self.cluster.poll_timeout());
+        let answer = make(&mut self.cluster);
+        log.answer(&answer);
+        answer
+    }
+}
+
+impl Deref for Recorder {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        &self.cluster
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder")
+            .field("cluster", &self.cluster)
+            .field("records", &self.log.is_some())
+            .finish()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Some(mut log) = self.log.take() {
+            log.end(self.cluster.poll_timeout());
+        }
+    }
+}
+
+/// What is written, and what is to be written about the last call.
+struct Log {
+    sink: Box<dyn Write + Send + Sync>,
+    failure: Option<io::Error>,
+    hash: Hash,
+    calls: u64,
+    /// Drained since the last call.
+    outputs: u64,
+    last: Last,
+    /// Room for a line.
+    text: Vec<u8>,
+}
+
+/// How far the last call has come.
+#[derive(PartialEq)]
+enum Last {
+    /// It has not returned. If it never does it has panicked, and is the last one.
+    Begun,
+    /// Its outputs are being drained.
+    Answered,
+    /// What came of it is written.
+    Settled,
+}
+
+impl Log {
+    fn start(
+        config: &Config,
+        seed: u64,
+        now: Instant,
+        sink: Box<dyn Write + Send + Sync>,
+    ) -> Result<Self, RecordError> {
+        let mut log = Self {
+            sink,
+            failure: None,
+            hash: Hash::EMPTY,
+            calls: 0,
+            outputs: 0,
+            last: Last::Settled,
+            text: Vec::new(),
+        };
+        if matches!(config.selection, SelectionPolicy::Custom(_)) {
+            return Err(RecordError::CustomPolicy);
+        }
+        let start = Start {
+            redial: VERSION.into(),
+            seed,
+            now,
+            config: Cow::Borrowed(config),
+        };
+        log.hash.add(&start);
+        log.write(&start);
+        match log.failure {
+            Some(error) => Err(RecordError::Io(error.kind())),
+            None => Ok(log),
+        }
+    }
+
+    fn begin(&mut self, at: Instant, what: Call<'_>, deadline: Option<Deadline>) {
+        self.settle(deadline);
+        let line = Line::Call { at, what };
+        self.hash.add(&line);
+        self.write(&line);
+        self.calls += 1;
+        self.last = Last::Begun;
+    }
+
+    fn answer(&mut self, answer: &impl Serialize) {
+        self.hash.add(answer);
+        self.last = Last::Answered;
+    }
+
+    /// Writes what came of the last call. `deadline` is the one that it left behind.
+    fn settle(&mut self, deadline: Option<Deadline>) {
+        if self.last != Last::Answered {
+            return;
+        }
+        self.hash.add(&deadline);
+        let outputs = mem::take(&mut self.outputs);
+        let hash = self.hash;
+        self.write(&Line::Gave { outputs, hash });
+        self.last = Last::Settled;
+    }
+
+    fn end(&mut self, deadline: Option<Deadline>) {
+        if self.last != Last::Begun {
+            self.settle(deadline);
+            self.write(&Line::End { calls: self.calls });
+        }
+        self.attempt(|sink| sink.flush());
+    }
+
+    /// A whole line at once, so that a sink without a buffer has whole lines.
+    fn write(&mut self, line: &impl Serialize) {
+        let mut text = mem::take(&mut self.text);
+        text.clear();
+        serde_json::to_writer(&mut text, line).expect("all that is recorded is JSON");
+        text.push(b'\n');
+        self.attempt(|sink| sink.write_all(&text));
+        self.text = text;
+    }
+
+    /// After an error nothing more is written: the file would have a hole.
+    fn attempt(&mut self, act: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        if self.failure.is_none() {
+            self.failure = act(&mut self.sink).err();
+        }
+    }
+}

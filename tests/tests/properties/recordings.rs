@@ -1,0 +1,33 @@
+//! Any run can be recorded and replayed.
+
+use proptest::prelude::*;
+use redial::record::{replay, replay_with};
+use redial_tests::{recording::record, world::World};
+
+use crate::{cases, walks::plan};
+
+proptest! {
+    #![proptest_config(cases(20))]
+
+    /// DESIGN 2: recording changes nothing, and the replay gives the same.
+    #[test]
+    fn a_replay_gives_what_the_recorded_run_gave(plan in plan()) {
+        let run = World::run(&plan).expect("the rules hold");
+        let recording = record(&plan, &run.trace);
+        let recorded = recording.outputs.iter().map(|(at, output)| (*at, output));
+        prop_assert!(run.trace.outputs().eq(recorded), "recording changes nothing");
+
+        let mut outputs = Vec::new();
+        let again = replay_with(recording.text.as_bytes(), |at, _, output| outputs.push((at, output)));
+        let again = again.expect("it goes as recorded");
+        prop_assert_eq!(again.hash, recording.hash);
+        prop_assert_eq!(outputs, recording.outputs);
+        prop_assert_eq!(again.cluster.stats(), run.stats);
+    }
+
+    /// Whatever the bytes, no panic.
+    #[test]
+    fn what_is_no_recording_is_refused(bytes in any::<Vec<u8>>()) {
+        prop_assert!(replay(&*bytes).is_err());
+    }
+}
