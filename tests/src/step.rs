@@ -4,8 +4,8 @@
 use std::{fmt, net::SocketAddr, time::Duration};
 
 use redial::{
-    AttemptId, Cluster, Deadline, Hint, Input, Instant, NodeSpec, Output, RequestId, RequestOptions,
-    SetNodesError, ShutdownError, SubmitError,
+    AttemptId, Cluster, Deadline, Hint, Input, Instant, NodeSpec, Output, RequestId,
+    RequestOptions, SetNodesError, ShutdownError, SubmitError,
 };
 
 /// A call into the core.
