@@ -63,7 +63,7 @@ fn a_node_is_dialled_when_the_shortened_rest_is_over() {
 fn a_request_for_any_node_goes_to_a_node_that_may_be_dialled_soon() {
     let mut s = resting(steep(), 5);
     s.at(1_000).submit(any()).gives(&[]).deadline(10_100);
-    s.hint(Hint::NodeUp(s.id(1))).gives(&[]);
+    s.node_up(1).gives(&[]);
     let soon = s.rests_until(1).expect("it rests");
     s.at_instant(soon).tick().gives(&["connect n1"]);
 }
@@ -76,17 +76,6 @@ fn a_hint_never_makes_a_rest_longer() {
         s.at(10_099).hint(Hint::NetworkChanged).gives(&[]);
         assert!(s.rests_until(0).expect("it rests") <= t(10_100));
     }
-}
-
-/// 8.5: with base zero there is nothing to draw.
-#[test]
-fn without_a_base_backoff_a_node_may_be_dialled_at_once() {
-    let mut s = Script::new(
-        build(steep().reconnect_backoff(Backoff::new(ms(0), ms(5_000), 2))),
-        &TWO[..1],
-    );
-    s.at(0).begin(0).refused(0).whatever();
-    s.submit_on(0, any()).gives(&["connect n0"]);
 }
 
 /// 8.5: the count of failures stays, so that the next failure rests as long as it would have.
@@ -103,7 +92,7 @@ fn a_hint_does_not_forget_failures() {
 #[test]
 fn node_up_concerns_that_node() {
     let mut s = resting(steep(), 0);
-    s.at(1_000).hint(Hint::NodeUp(s.id(0))).gives(&[]);
+    s.at(1_000).node_up(0).gives(&[]);
     assert!(s.rests_until(0).expect("it rests") <= t(1_100));
     assert_eq!(s.rests_until(1), Some(t(10_100)));
 }
@@ -151,7 +140,7 @@ fn a_change_of_network_probes_all_connections() {
 fn node_down_probes_that_connection() {
     let mut s = ready(exact().keepalive(true));
     s.at(1_000)
-        .hint(Hint::NodeDown(s.id(1)))
+        .node_down(1)
         .gives(&["probe n1"])
         .deadline(1_300);
     s.at(1_100).received(1).gives(&[]).no_deadline();
@@ -161,13 +150,10 @@ fn node_down_probes_that_connection() {
 #[test]
 fn node_down_moves_no_rest_and_node_up_probes_nothing() {
     let mut s = resting(steep().keepalive(true), 0);
-    s.at(1_000).hint(Hint::NodeDown(s.id(0))).gives(&[]);
+    s.at(1_000).node_down(0).gives(&[]);
     assert_eq!(s.rests_until(0), Some(t(10_100)));
     let mut s = ready(exact().keepalive(true));
-    s.at(1_000)
-        .hint(Hint::NodeUp(s.id(0)))
-        .gives(&[])
-        .no_deadline();
+    s.at(1_000).node_up(0).gives(&[]).no_deadline();
 }
 
 /// 4.10: at most one probe is out on a connection; the first one's time holds.
@@ -186,7 +172,7 @@ fn without_a_keepalive_nothing_is_probed() {
     let mut s = ready(exact());
     s.at(1_000)
         .hint(Hint::NetworkChanged)
-        .hint(Hint::NodeDown(s.id(0)))
+        .node_down(0)
         .gives(&[])
         .no_deadline();
 }
@@ -225,7 +211,7 @@ fn a_hint_lets_a_rejecting_node_be_dialled_soon() {
             .whatever();
     }
     assert_eq!(s.state(0), NodeState::AuthenticationFailed);
-    s.at(1_000).hint(Hint::NodeUp(s.id(0))).gives(&[]);
+    s.at(1_000).node_up(0).gives(&[]);
     let soon = s.rests_until(0).expect("it rests");
     assert!(soon <= t(1_100));
     s.at_instant(soon)

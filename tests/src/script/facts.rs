@@ -42,6 +42,16 @@ impl Script {
         self.call(Call::Hint(hint))
     }
 
+    /// The node is said to be up.
+    pub fn node_up(&mut self, node: usize) -> &mut Self {
+        self.hint(Hint::NodeUp(self.id(node)))
+    }
+
+    /// The node is said to be down.
+    pub fn node_down(&mut self, node: usize) -> &mut Self {
+        self.hint(Hint::NodeDown(self.id(node)))
+    }
+
     /// Shuts down with this drain.
     pub fn shutdown(&mut self, drain_millis: u64) -> &mut Self {
         self.call(Call::Shutdown(ms(drain_millis)))
