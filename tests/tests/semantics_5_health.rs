@@ -212,19 +212,21 @@ fn a_bound_request_heals_as_well() {
     assert_eq!(there, 10, "least loaded, no probe: {placed:?}");
 }
 
-/// 5.3: a probing request waits for no slot: a full node is passed over, and probed later.
+/// 5.3: a full node is not handed the probing request; the next one after it has a slot is.
 #[test]
 fn a_full_node_is_probed_when_it_has_a_slot() {
-    let mut s = ready(config().max_in_flight(1u32));
-    sicken(&mut s, 0, 0, 1_000);
+    let mut s = ready(config().max_in_flight(1u32).unhealthy_after(1));
+    s.at(900).submit_on(0, any()).written(0).whatever();
+    s.at(1_000).tick().gives(&["r0 Timeout PossiblyWritten"]);
+    assert!(s.view(0).unhealthy);
     s.at(6_000)
         .tick()
         .submit_on(0, any())
-        .written(3)
-        .gives(&["write n0 r3"]);
-    s.submit(any().idempotent()).gives(&["write n1 r4"]);
-    s.at(6_100).tick().whatever();
-    s.submit(any().idempotent()).gives(&["write n0 r5"]);
+        .written(1)
+        .gives(&["write n0 r1"]);
+    s.submit(any().idempotent()).gives(&["write n1 r2"]);
+    s.at(6_100).tick().gives(&["r1 Timeout PossiblyWritten"]);
+    s.submit(any().idempotent()).gives(&["write n0 r3"]);
 }
 
 /// 5.3: what the connection's end leaves behind is not probed.
@@ -379,14 +381,7 @@ fn a_retry_explains_that_its_own_frame_is_in_the_way() {
     s.at(1_000).tick().gives(&[]);
     s.at(1_100).tick().gives(&[]);
     assert_eq!(why(&s, 0), [Why::OwnFrameUnfinished]);
-    s.at(1_200).input(done(&s)).gives(&["write n0 r0"]);
-}
-
-fn done(s: &Script) -> redial::Input {
-    redial::Input::WriteDone {
-        connection: s.connection(0),
-        serial: 0,
-    }
+    s.at(1_200).done(0).gives(&["write n0 r0"]);
 }
 
 /// 5.4: a node that has left explains nothing.
