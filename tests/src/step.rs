@@ -4,8 +4,8 @@
 use std::{fmt, net::SocketAddr, time::Duration};
 
 use redial::{
-    AttemptId, Cluster, Deadline, Input, Instant, NodeSpec, Output, RequestId, RequestOptions,
-    SetNodesError, ShutdownError, SubmitError,
+    AttemptId, Cluster, Deadline, Hint, Input, Instant, NodeSpec, Output, RequestId,
+    RequestOptions, SetNodesError, ShutdownError, SubmitError,
 };
 
 /// A call into the core.
@@ -17,6 +17,8 @@ pub enum Call {
     Submit(RequestOptions),
     /// [`Cluster::cancel`].
     Cancel(RequestId),
+    /// [`Cluster::hint`].
+    Hint(Hint),
     /// [`Cluster::shutdown`].
     Shutdown(Duration),
     /// [`Cluster::handle_input`].
@@ -64,6 +66,10 @@ impl Call {
             Self::SetNodes(list) => Answer::SetNodes(cluster.set_nodes(now, list)),
             Self::Submit(options) => Answer::Submit(cluster.submit(now, *options)),
             Self::Cancel(request) => Answer::Cancel(cluster.cancel(now, *request)),
+            Self::Hint(hint) => {
+                cluster.hint(now, *hint);
+                Answer::None
+            }
             Self::Shutdown(drain) => Answer::Shutdown(cluster.shutdown(now, *drain)),
             Self::Input(input) => {
                 cluster.handle_input(now, *input);
@@ -117,6 +123,7 @@ impl fmt::Display for Call {
             }
             Self::Submit(options) => write!(f, "submit {options:?}"),
             Self::Cancel(request) => write!(f, "cancel {request}"),
+            Self::Hint(hint) => write!(f, "hint {hint:?}"),
             Self::Shutdown(drain) => write!(f, "shutdown {drain:?}"),
             Self::Input(input) => write!(f, "{input:?}"),
             Self::Resolved(attempt, addresses) => write!(f, "resolved {attempt} {addresses:?}"),

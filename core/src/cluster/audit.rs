@@ -88,7 +88,7 @@ impl Cluster {
         let wanted = self.is_running() && !node.queue.is_empty();
         let timer = self.timers.deadline(&node.next_attempt_timer);
         must!(
-            !(wanted && state.is_idle()) || timer == node.next_attempt,
+            !(wanted && state.is_idle()) || timer == node.next_attempt.filter(|_| rests),
             "wanted and no timer for {:?}",
             node.next_attempt
         );

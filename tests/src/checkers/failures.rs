@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use redial::{
-    Action, Cause, Cluster, Config, Endpoint, Event, EventMask, Instant, Jitter, NodeId, NodeState,
-    Output,
+    Action, Cause, Cluster, Config, Endpoint, Event, EventMask, Hint, Instant, Jitter, NodeId,
+    NodeState, Output,
 };
 
 use super::{Checker, Violation, ensure};
@@ -15,6 +15,7 @@ pub(super) struct Failures {
     enabled: bool,
     /// Every failure is followed by a rest that is longer than nothing.
     rests: bool,
+    base: Duration,
     nodes: BTreeMap<NodeId, Known>,
 }
 
@@ -27,6 +28,8 @@ struct Known {
 }
 
 pub(super) const ONCE: &str = "one failure counts once, a planned close not at all (DESIGN 4.8)";
+pub(super) const HINT: &str =
+    "a hint shortens a rest, to no more than the base backoff (SEMANTICS 8.5)";
 pub(super) const REST: &str = "no attempt starts before the next-attempt time (DESIGN 4.5)";
 
 impl Failures {
@@ -35,6 +38,7 @@ impl Failures {
             enabled: config.events().contains(EventMask::STATES),
             rests: config.reconnect_backoff().base > Duration::ZERO
                 && matches!(config.jitter(), Jitter::None | Jitter::Equal),
+            base: config.reconnect_backoff().base,
             nodes: BTreeMap::new(),
         }
     }
@@ -65,9 +69,9 @@ impl Checker for Failures {
 impl Failures {
     /// An attempt begins with a Resolve or, without one, with a Connect; either, for a node that
     /// rested before the step, must wait for the end of the rest. (An update may give a node
-    /// another endpoint with a rest of its own.)
+    /// another endpoint with a rest of its own; a hint may end the rest now.)
     fn check_rest(&self, step: &Step) -> Result<(), Violation> {
-        if matches!(step.call, Call::SetNodes(_)) {
+        if matches!(step.call, Call::SetNodes(_) | Call::Hint(_)) {
             return Ok(());
         }
         for output in &step.outputs {
@@ -130,7 +134,22 @@ impl Failures {
                 view.id,
                 view.state
             );
-            if most == 0 && came == known.failures && known.idle && view.state.is_idle() {
+            if let Call::Hint(hint) = step.call {
+                let (old, new) = (known.next_attempt, view.next_attempt);
+                let touched = match hint {
+                    Hint::NodeUp(node) => node == view.id,
+                    Hint::NodeDown(_) => false,
+                    _ => true,
+                };
+                let shortened =
+                    touched && new <= old && new.is_some_and(|at| at <= step.now + self.base);
+                ensure!(
+                    old == new || shortened || !view.state.is_idle(),
+                    HINT,
+                    "{} rested until {old:?}, now until {new:?}",
+                    view.id
+                );
+            } else if most == 0 && came == known.failures && known.idle && view.state.is_idle() {
                 ensure!(
                     view.next_attempt == known.next_attempt,
                     REST,

@@ -134,7 +134,7 @@ impl Ledger {
                 | Input::Closed { connection, .. },
             ) => self.reported_end(*connection, cluster),
             Call::Input(input) => self.input(input),
-            Call::SetNodes(_) | Call::Resolved(..) | Call::Timeout => {}
+            Call::SetNodes(_) | Call::Resolved(..) | Call::Hint(_) | Call::Timeout => {}
         }
     }
 

@@ -9,6 +9,7 @@ mod connections;
 mod deadlines;
 mod failures;
 mod frames;
+mod governor;
 mod isolation;
 mod ledger;
 mod lists;
@@ -64,6 +65,7 @@ pub fn all(config: &Config) -> Vec<Box<dyn Checker>> {
         Box::new(connections::Connections::new(config)),
         Box::new(transitions::Transitions::new(config)),
         Box::new(failures::Failures::new(config)),
+        Box::new(governor::Governor::new(config)),
         Box::new(progress::Progress::new(config)),
         Box::new(deadlines::Deadlines::new(config)),
         Box::new(lists::Lists::default()),

@@ -1,14 +1,12 @@
 //! Nothing waits for ever: what can be handed over or dialled, is.
 
-use std::collections::BTreeMap;
-
 use redial::{
-    AttemptId, Cluster, Config, Event, Instant, Limit, NodeId, NodeState, NodeView, Output,
-    RequestId, Warm,
+    Cluster, Config, Instant, Limit, NodeId, NodeState, NodeView, RequestId, SelectionPolicy, Warm,
 };
 
 use super::{
     Checker, Violation, ensure,
+    governor::Governor,
     ledger::{Ledger, Request},
 };
 use crate::step::Step;
@@ -20,8 +18,9 @@ pub(super) struct Progress {
     warm_all: bool,
     hedge_delay: Limit,
     max_hedges: usize,
-    /// Attempts under way, and since when.
-    attempts: BTreeMap<AttemptId, Instant>,
+    governor: Governor,
+    /// The user's own policy may want no node.
+    own_policy: bool,
 }
 
 pub(super) const FREE: &str =
@@ -37,10 +36,14 @@ impl Progress {
         Self {
             ledger: Ledger::new(config),
             max_in_flight: config.max_in_flight(),
-            warm_all: config.warm() == Warm::All,
+            warm_all: match (config.warm(), config.selection()) {
+                (Warm::ByPolicy, policy) => policy != SelectionPolicy::LeastLoaded,
+                (warm, _) => warm == Warm::All,
+            },
             hedge_delay: config.hedge_delay(),
             max_hedges: config.max_hedges() as usize,
-            attempts: BTreeMap::new(),
+            governor: Governor::new(config),
+            own_policy: matches!(config.selection(), SelectionPolicy::Custom(_)),
         }
     }
 }
@@ -48,14 +51,14 @@ impl Progress {
 impl Checker for Progress {
     fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
         self.ledger.apply(step, cluster);
-        self.note_attempts(step, cluster);
+        self.governor.apply(step, cluster);
         if !step.is_timeout() || self.ledger.shut_down {
             return Ok(());
         }
         let now = step.now;
         for view in cluster.nodes() {
             ensure!(
-                !self.warm_all || !may_dial(&view, now),
+                !self.warm_all || !self.may_dial(&view, now),
                 WARM,
                 "{} is {} and rests until {:?}",
                 view.id,
@@ -76,7 +79,7 @@ impl Checker for Progress {
                     let Some(view) = view else { continue };
                     self.check_free(*id, request, &view, cluster)?;
                     ensure!(
-                        !may_dial(&view, now),
+                        !self.may_dial(&view, now),
                         DIAL,
                         "{id} waits for {node}, which is idle"
                     );
@@ -89,17 +92,6 @@ impl Checker for Progress {
 }
 
 impl Progress {
-    fn note_attempts(&mut self, step: &Step, cluster: &Cluster) {
-        for output in &step.outputs {
-            if let Output::Event(Event::AttemptStarted { attempt, .. }) = *output {
-                self.attempts.insert(attempt, step.now);
-            }
-        }
-        let under_way: Vec<_> = cluster.nodes().filter_map(|view| view.attempt).collect();
-        self.attempts
-            .retain(|attempt, _| under_way.contains(attempt));
-    }
-
     fn check_any(
         &self,
         id: RequestId,
@@ -111,36 +103,40 @@ impl Progress {
         if let Some(view) = sticks_to.filter(|view| view.state == NodeState::Ready) {
             return self.check_free(id, request, &view, cluster);
         }
-        for view in cluster.nodes() {
+        for view in cluster.nodes().filter(|_| !self.own_policy) {
             self.check_free(id, request, &view, cluster)?;
         }
         // A throttled node is no use now: it is dialled only if nothing else can be done, and its
         // attempt is none that could serve.
         let throttled = |view: &NodeView<'_>| view.throttled_until.is_some();
         let views: Vec<_> = cluster.nodes().collect();
-        let idle: Vec<_> = views.iter().filter(|view| may_dial(view, now)).collect();
+        let idle: Vec<_> = views
+            .iter()
+            .filter(|view| self.may_dial(view, now))
+            .collect();
         let fresh = idle.iter().any(|view| !throttled(view));
         let serving: Vec<Instant> = views
             .iter()
             .filter(|view| !throttled(view))
-            .filter_map(|view| self.attempts.get(&view.attempt?).copied())
+            .filter_map(|view| self.governor.attempts.get(&view.attempt?).copied())
             .collect();
         let idle: Vec<NodeId> = idle.iter().map(|view| view.id).collect();
         ensure!(
-            (!fresh || !serving.is_empty()) && (idle.is_empty() || !self.attempts.is_empty()),
+            (!fresh || !serving.is_empty())
+                && (idle.is_empty() || !self.governor.attempts.is_empty()),
             DIAL,
             "{id} waits, {:?} are in setup, {idle:?} could be dialled",
-            self.attempts
+            self.governor.attempts
         );
         let old = |start: &Instant| start.after(self.hedge_delay) <= now;
         // Which attempt is "the first" beside which hedges are counted is not said where some were
         // begun for other reasons: each of them may be.
-        let beside_the_first = self.attempts.len().saturating_sub(1);
+        let beside_the_first = self.governor.attempts.len().saturating_sub(1);
         ensure!(
             !fresh || beside_the_first >= self.max_hedges || !serving.iter().all(old),
             HEDGE,
             "{id} waits, {:?} are slow, {idle:?} could be dialled",
-            self.attempts
+            self.governor.attempts
         );
         Ok(())
     }
@@ -187,8 +183,9 @@ impl Progress {
         );
         Ok(())
     }
-}
 
-fn may_dial(view: &NodeView<'_>, now: Instant) -> bool {
-    view.state.is_idle() && view.next_attempt.is_none_or(|at| at <= now)
+    fn may_dial(&self, view: &NodeView<'_>, now: Instant) -> bool {
+        let rested = view.next_attempt.is_none_or(|at| at <= now);
+        view.state.is_idle() && rested && self.governor.is_open(now)
+    }
 }

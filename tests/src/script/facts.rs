@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use redial::{
-    CloseError, ConnectError, HandshakeError, Input, Instant, Limits, NodeSpec, ReplyTo,
+    CloseError, ConnectError, HandshakeError, Hint, Input, Instant, Limits, NodeSpec, ReplyTo,
     RequestOptions, Verdict,
 };
 
@@ -35,6 +35,21 @@ impl Script {
     /// Cancels a request.
     pub fn cancel(&mut self, request: usize) -> &mut Self {
         self.call(Call::Cancel(self.requests[request]))
+    }
+
+    /// Tells the core what is known from elsewhere.
+    pub fn hint(&mut self, hint: Hint) -> &mut Self {
+        self.call(Call::Hint(hint))
+    }
+
+    /// The node is said to be up.
+    pub fn node_up(&mut self, node: usize) -> &mut Self {
+        self.hint(Hint::NodeUp(self.id(node)))
+    }
+
+    /// The node is said to be down.
+    pub fn node_down(&mut self, node: usize) -> &mut Self {
+        self.hint(Hint::NodeDown(self.id(node)))
     }
 
     /// Shuts down with this drain.
@@ -194,6 +209,18 @@ impl Script {
     pub fn progress(&mut self, connection: impl Into<Conn>) -> &mut Self {
         let connection = self.connection(connection);
         self.input(Input::WriteProgress { connection })
+    }
+
+    /// Bytes come.
+    pub fn received(&mut self, connection: impl Into<Conn>) -> &mut Self {
+        let connection = self.connection(connection);
+        self.input(Input::Received { connection })
+    }
+
+    /// Something comes that nobody asked for.
+    pub fn push(&mut self, connection: impl Into<Conn>) -> &mut Self {
+        let connection = self.connection(connection);
+        self.input(Input::Push { connection })
     }
 
     /// The peer throttles until this time.

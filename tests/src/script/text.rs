@@ -60,6 +60,7 @@ impl Script {
             } => {
                 format!("withdraw {} {}", on(connection), self.request_name(request))
             }
+            Action::Probe { connection } => format!("probe {}", on(connection)),
             Action::Close { connection } => format!("close {}", on(connection)),
             Action::Abort { connection } => format!("abort {}", on(connection)),
             other => format!("{other:?}"),
