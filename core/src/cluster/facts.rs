@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use crate::{
     AttemptId, Cause, CloseError, Cluster, ConnectError, ConnectionId, HandshakeError, Input,
-    Instant, NodeState, Stage,
+    NodeState, Stage,
     node::{Ending, Phase},
 };
 
@@ -75,24 +75,18 @@ impl Cluster {
         }
     }
 
-    /// The transport accepted bytes, and with them the ends of these frames: WriteProgress and a
-    /// WriteDone for each, at the price of one.
-    #[cfg(feature = "client")]
-    pub(crate) fn writes_done(
+    pub(super) fn take_writes_done(
         &mut self,
-        now: Instant,
         connection: ConnectionId,
         serials: impl Iterator<Item = u32>,
     ) {
-        self.call(now, |cluster| {
-            let known = cluster.on(connection, |cluster, c| {
-                for serial in serials {
-                    cluster.frame_accepted(c, serial);
-                }
-                cluster.write_progress(c);
-            });
-            cluster.stats.stale_facts += u64::from(!known);
+        let known = self.on(connection, |cluster, c| {
+            for serial in serials {
+                cluster.frame_accepted(c, serial);
+            }
+            cluster.write_progress(c);
         });
+        self.stats.stale_facts += u64::from(!known);
     }
 
     pub(super) fn take_addresses(&mut self, attempt: AttemptId, addresses: &[SocketAddr]) {

@@ -51,7 +51,8 @@ use crate::{
 ///
 /// - commands: [`set_nodes`](Self::set_nodes), [`submit`](Self::submit),
 ///   [`cancel`](Self::cancel), [`hint`](Self::hint), [`shutdown`](Self::shutdown)
-/// - facts: [`handle_input`](Self::handle_input), [`resolved`](Self::resolved)
+/// - facts: [`handle_input`](Self::handle_input), [`resolved`](Self::resolved),
+///   [`writes_done`](Self::writes_done)
 /// - time: [`handle_timeout`](Self::handle_timeout)
 /// - outputs: [`poll_output`](Self::poll_output), [`poll_timeout`](Self::poll_timeout), and
 ///   [`drive`](Self::drive), which does a whole round
@@ -352,6 +353,18 @@ impl Cluster {
     /// 64 addresses are used.
     pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) {
         self.call(now, |cluster| cluster.take_addresses(attempt, addresses));
+    }
+
+    /// The transport accepted bytes, and with them the ends of these frames: a `WriteProgress` and a
+    /// `WriteDone` for each, at the price of one call. The serials may be none.
+    pub fn writes_done(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        serials: impl IntoIterator<Item = u32>,
+    ) {
+        let serials = serials.into_iter();
+        self.call(now, |cluster| cluster.take_writes_done(connection, serials));
     }
 
     /// Handles every deadline that is due at `now`. Too early a call does nothing.

@@ -6,7 +6,9 @@ use core::{net::SocketAddr, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::hash::Hash;
-use crate::{AttemptId, Config, Hint, Input, Instant, NodeSpec, RequestId, RequestOptions};
+use crate::{
+    AttemptId, Config, ConnectionId, Hint, Input, Instant, NodeSpec, RequestId, RequestOptions,
+};
 
 /// The version of this crate, which alone reads its recordings.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -48,5 +50,6 @@ pub(super) enum Call<'a> {
     Hint(Hint),
     Input(Input),
     Resolved(AttemptId, Cow<'a, [SocketAddr]>),
+    WritesDone(ConnectionId, Cow<'a, [u32]>),
     Timeout,
 }

@@ -12,8 +12,9 @@ use super::{
     line::{Call, Line, Start, VERSION},
 };
 use crate::{
-    AttemptId, Cluster, Config, ConfigError, Deadline, Hint, Input, Instant, NodeSpec, Output,
-    RequestId, RequestOptions, SelectionPolicy, SetNodesError, ShutdownError, SubmitError,
+    AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, Hint, Input, Instant,
+    NodeSpec, Output, RequestId, RequestOptions, SelectionPolicy, SetNodesError, ShutdownError,
+    SubmitError,
 };
 
 /// A [`Cluster`] that writes down every call. It has the methods of a cluster, and its getters
@@ -128,6 +129,23 @@ impl Recorder {
         });
     }
 
+    /// As [`Cluster::writes_done`].
+    pub fn writes_done(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        serials: impl IntoIterator<Item = u32>,
+    ) {
+        if self.log.is_none() {
+            return self.cluster.writes_done(now, connection, serials);
+        }
+        let serials: Vec<u32> = serials.into_iter().collect();
+        let call = Call::WritesDone(connection, (&serials).into());
+        self.call(now, call, |cluster| {
+            cluster.writes_done(now, connection, serials.iter().copied());
+        });
+    }
+
     /// As [`Cluster::handle_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
         self.call(now, Call::Timeout, |cluster| cluster.handle_timeout(now));
@@ -180,6 +198,9 @@ impl Recorder {
             Call::Hint(hint) => self.hint(at, *hint),
             Call::Input(input) => self.handle_input(at, *input),
             Call::Resolved(attempt, addresses) => self.resolved(at, *attempt, addresses),
+            Call::WritesDone(connection, serials) => {
+                self.writes_done(at, *connection, serials.iter().copied());
+            }
             Call::Timeout => self.handle_timeout(at),
         }
     }
