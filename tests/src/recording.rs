@@ -81,6 +81,10 @@ fn make(recorder: &mut Recorder, at: Instant, call: &Call) -> Answer {
         Call::Submit(options) => Answer::Submit(recorder.submit(at, *options)),
         Call::Cancel(request) => Answer::Cancel(recorder.cancel(at, *request)),
         Call::Shutdown(drain) => Answer::Shutdown(recorder.shutdown(at, *drain)),
+        Call::Hint(hint) => {
+            recorder.hint(at, *hint);
+            Answer::None
+        }
         Call::Input(input) => {
             recorder.handle_input(at, *input);
             Answer::None
