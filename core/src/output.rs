@@ -125,7 +125,11 @@ pub struct Success {
     pub attempts: u32,
     /// Since `submit`.
     pub elapsed: Duration,
-    /// The reply asked for a retry, and the retry budget had no token for it.
+    /// The reply asked for a retry that was not possible: no attempt, time or token was left, or the
+    /// request is bound to the node that sends it elsewhere. So the peer may not have done what it
+    /// was asked for.
+    pub retry_refused: bool,
+    /// It was the retry budget that had no token.
     pub budget_exhausted: bool,
 }
 

@@ -12,7 +12,7 @@ use core::{
 /// Arithmetic is total: it saturates at [`Instant::ORIGIN`] and [`Instant::MAX`] and never panics.
 /// A deadline that reaches [`Instant::MAX`] (584 years after the origin) is not armed.
 ///
-/// The clock behind it must be monotonic. An `now` that lies before the last one is taken as the
+/// The clock behind it must be monotonic. A `now` that lies before the last one is taken as the
 /// last one.
 ///
 /// ```

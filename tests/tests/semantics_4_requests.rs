@@ -29,6 +29,7 @@ fn a_request_goes_from_submit_to_its_reply() {
         node: s.id(0),
         attempts: 1,
         elapsed: ms(25),
+        retry_refused: false,
         budget_exhausted: false,
     };
     assert_eq!(s.outcome(0), Ok(success));

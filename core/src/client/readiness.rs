@@ -45,6 +45,7 @@ impl<P: Protocol> Client<P> {
                 node,
                 attempts: 0,
                 elapsed: error.elapsed,
+                retry_refused: false,
                 budget_exhausted: false,
             }),
             _ => Err(error),

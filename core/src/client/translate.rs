@@ -119,6 +119,7 @@ fn respond<R>(success: Success, reply: &mut Option<R>) -> Result<Response<R>, Re
         node,
         attempts,
         elapsed,
+        retry_refused,
         budget_exhausted,
     } = success;
     let reply = match kind {
@@ -145,6 +146,7 @@ fn respond<R>(success: Success, reply: &mut Option<R>) -> Result<Response<R>, Re
         node,
         attempts,
         elapsed,
+        retry_refused,
         budget_exhausted,
     })
 }

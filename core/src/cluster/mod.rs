@@ -38,7 +38,7 @@ use crate::{
     request::{Flight, Request},
     rng::{Purpose, Rng},
     select::ReadySet,
-    servers::{Departed, Index},
+    servers::{Departed, Entries, Index},
     timers::{TimerSlot, Timers},
     token_bucket::TokenBucket,
 };
@@ -160,6 +160,7 @@ pub struct Cluster {
     /// Nodes that left since the last drain, whose names can still be read.
     pub(crate) leavers: BTreeMap<NodeId, NodeSpec>,
     pub(crate) update: u64,
+    pub(crate) entries: Entries,
 
     // Requests (SEMANTICS 4).
     pub(crate) requests: Slab<Request>,
@@ -259,6 +260,7 @@ impl Cluster {
             departed: Departed::default(),
             leavers: BTreeMap::new(),
             update: 0,
+            entries: Entries::default(),
             requests: Slab::new(),
             flights: Slab::new(),
             any_queue: Heap::new(),

@@ -54,6 +54,9 @@ impl Cluster {
         self.stats.ready += 1;
         self.end_attempt(a, Stage::Established, None);
         self.set_state(n, NodeState::Ready, None);
+        if self.connections[c].blocked {
+            self.restart_stall_timer(c);
+        }
         self.start_upkeep(c);
         self.session_begins(limits.session_timeout);
         self.update_standing(n);

@@ -84,9 +84,8 @@ pub(crate) struct Node {
     pub(crate) to_serve: bool,
     /// It is counted among the nodes that rest after a rejection.
     pub(crate) rejected_resting: bool,
-    /// The last update that named it, and the entry that did.
+    /// The last update that named it.
     pub(crate) seen_in: u64,
-    pub(crate) seen_as: u32,
 }
 
 impl Node {
@@ -120,7 +119,6 @@ impl Node {
             to_serve: false,
             rejected_resting: false,
             seen_in: 0,
-            seen_as: 0,
         }
     }
 

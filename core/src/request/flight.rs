@@ -4,8 +4,7 @@ use core::time::Duration;
 
 use super::{Place, Request};
 use crate::{
-    Action, Cause, Cluster, Event, Instant, Next, NodeId, ReplyTo, Stage, Success, SuccessKind,
-    Verdict,
+    Action, Cause, Cluster, Event, Instant, Next, ReplyTo, Stage, Success, SuccessKind, Verdict,
     collections::NONE,
     node::{Ending, Phase},
     timers::Timer,
@@ -175,11 +174,14 @@ impl Cluster {
 
     pub(crate) fn write_blocked(&mut self, c: u32) {
         let connection = &mut self.connections[c];
-        if !connection.is_established() || connection.blocked {
+        if connection.phase == Phase::Connecting {
+            self.stats.stale_facts += 1;
             return;
         }
+        let starts = !connection.blocked && connection.unaccepted == 0;
         connection.blocked = true;
-        if connection.unaccepted == 0 {
+        // During the handshake the setup deadline watches.
+        if starts && connection.is_established() {
             self.restart_stall_timer(c);
         }
         self.update_connection_standing(c);
@@ -188,10 +190,10 @@ impl Cluster {
     /// The transport accepted bytes: the stall's time starts anew, if there is more to write (8.3).
     pub(crate) fn write_progress(&mut self, c: u32) {
         let connection = &mut self.connections[c];
+        let was_blocked = core::mem::replace(&mut connection.blocked, false);
         if !connection.is_established() {
             return;
         }
-        let was_blocked = core::mem::replace(&mut connection.blocked, false);
         let unaccepted = connection.unaccepted;
         self.sent_to(c);
         if unaccepted > 0 {
@@ -206,7 +208,7 @@ impl Cluster {
         self.close_if_drained(c);
     }
 
-    fn restart_stall_timer(&mut self, c: u32) {
+    pub(crate) fn restart_stall_timer(&mut self, c: u32) {
         let at = self.now.after(self.config.write_timeout);
         let slot = &mut self.connections[c].stall_timer;
         self.timers
@@ -256,7 +258,7 @@ impl Cluster {
             self.end_flight(f);
         } else {
             self.end_flight(f);
-            self.answered(r, self.connections[c].node, verdict);
+            self.answered(r, c, verdict);
         }
         self.close_if_drained(c);
     }
@@ -267,14 +269,16 @@ impl Cluster {
     }
 
     /// What a reply means for its request.
-    fn answered(&mut self, r: u32, node: NodeId, verdict: Verdict) {
+    fn answered(&mut self, r: u32, c: u32, verdict: Verdict) {
+        let (connection, node) = (self.connection_id(c), self.connections[c].node);
         let request = &mut self.requests[r];
         let (stay, avoid) = match verdict.next {
             Next::Done => return self.complete_ok(r, SuccessKind::Reply),
             Next::RetryElsewhere if request.target.is_some() => {
+                request.retry_refused = true;
                 return self.complete_ok(r, SuccessKind::Reply);
             }
-            Next::RetryHere => (Some(node), None),
+            Next::RetryHere => (Some(connection), None),
             Next::RetryElsewhere => (None, Some(node)),
         };
         request.answered = true;
@@ -282,6 +286,7 @@ impl Cluster {
         request.avoid = avoid;
         let safe = request.idempotent || verdict.not_executed;
         if !(safe && self.try_again(r, verdict.after)) {
+            self.requests[r].retry_refused = true;
             self.complete_ok(r, SuccessKind::Reply);
         }
     }
@@ -293,7 +298,7 @@ impl Cluster {
         let is_ready = connection.phase == Phase::Ready;
         let resets = match is_ready {
             true => first && self.config.backoff_reset == crate::BackoffReset::OnFirstReply,
-            false => connection.reply_resets_node,
+            false => core::mem::take(&mut connection.reply_resets_node),
         };
         if resets && self.nodes.get(id.index, id.generation).is_some() {
             self.nodes[id.index].reset_backoff();
@@ -431,6 +436,7 @@ impl Cluster {
                 node: request.last_node.expect("it was on a connection"),
                 attempts: request.attempts,
                 elapsed: self.now - request.submitted,
+                retry_refused: request.retry_refused,
                 budget_exhausted: request.budget_exhausted,
             }),
         });

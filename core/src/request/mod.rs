@@ -40,12 +40,14 @@ pub(crate) struct Request {
     pub(crate) last_backoff: u64,
     /// Its last attempt ended with a reply.
     pub(crate) answered: bool,
+    /// Its reply asked for a retry, and none was possible.
+    pub(crate) retry_refused: bool,
     /// The retry budget refused it a retry.
     pub(crate) budget_exhausted: bool,
     /// The node that failed it last.
     pub(crate) avoid: Option<NodeId>,
-    /// The node that it stays with while that is Ready.
-    pub(crate) stay: Option<NodeId>,
+    /// The connection that it stays with while its node is Ready by it.
+    pub(crate) stay: Option<ConnectionId>,
     /// The frame of an earlier attempt that its connection has not wholly accepted: it is not
     /// written there before.
     pub(crate) barred: Option<(ConnectionId, u32)>,
@@ -95,6 +97,7 @@ impl Request {
             charged: 0,
             last_backoff: 0,
             answered: false,
+            retry_refused: false,
             budget_exhausted: false,
             avoid: None,
             stay: None,

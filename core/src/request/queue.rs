@@ -179,15 +179,11 @@ impl Cluster {
     pub(crate) fn enqueue(&mut self, r: u32) {
         let request = &mut self.requests[r];
         let seq = request.seq;
-        let ready = |node: &crate::NodeId| {
-            let state = self
-                .nodes
-                .get(node.index, node.generation)
-                .map(|node| node.state);
-            state == Some(crate::NodeState::Ready)
-        };
-        request.stay = request.stay.filter(ready);
-        match request.target.or(request.stay) {
+        let stay = request.stay.and_then(|id| {
+            let connection = self.connections.get(id.index, id.generation)?;
+            (connection.phase == Phase::Ready).then_some(connection.node)
+        });
+        match request.target.or(stay) {
             Some(node) => {
                 request.place = Place::NodeQueue(node.index);
                 let stays = request.target.is_none();

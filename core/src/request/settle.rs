@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use super::{FlightState, Place};
 use crate::{
-    Cause, Certainty, Cluster, Completion, Event, Reason, RequestError, Stage, collections::NONE,
-    node::Ending, timers::Timer,
+    Cause, Certainty, Cluster, Completion, Event, LastFailure, Reason, RequestError, Stage,
+    collections::NONE, node::Ending, timers::Timer,
 };
 
 /// How a connection's end concerns one request on it.
@@ -310,14 +310,21 @@ impl Cluster {
     /// The same for one request that begins to wait again.
     fn fail_fast_if_hopeless(&mut self, r: u32) {
         let request = &self.requests[r];
-        let failed_by = match request.target {
-            Some(node) => self.failed_last.key(node.index),
-            None => self.failed_last.peek().map(|(key, _)| key),
+        let (failed_by, failure) = match request.target {
+            Some(node) => {
+                let own = self.nodes[node.index].last_failure;
+                let own = own.map(|LastFailure { stage, cause, .. }| Ending { stage, cause });
+                (self.failed_last.key(node.index), own.map(|own| (node, own)))
+            }
+            None => (
+                self.failed_last.peek().map(|(key, _)| key),
+                self.last_failure,
+            ),
         };
         let hopeless = failed_by.is_some_and(|(number, _)| request.seq < number);
         if request.fail_fast
             && hopeless
-            && let Some((node, ending)) = self.last_failure
+            && let Some((node, ending)) = failure
         {
             self.fail_with(r, node, ending);
         }

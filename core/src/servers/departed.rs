@@ -5,7 +5,12 @@ use alloc::collections::BTreeMap;
 use crate::{Endpoint, Instant, node::Node};
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Departed(BTreeMap<Endpoint, Backoff>);
+pub(crate) struct Departed {
+    backoffs: BTreeMap<Endpoint, Backoff>,
+    /// When each may be forgotten; the number tells apart those of one time.
+    by_time: BTreeMap<(Instant, u64), Endpoint>,
+    number: u64,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Backoff {
@@ -17,26 +22,43 @@ struct Backoff {
 impl Departed {
     /// Forgets those whose time has come.
     pub(crate) fn forget_past(&mut self, now: Instant) {
-        self.0.retain(|_, backoff| backoff.next_attempt > now);
-    }
-
-    /// The endpoint leaves; its counter and time stay, if that is still to come.
-    pub(crate) fn remember(&mut self, node: &Node, now: Instant) {
-        if let Some(next_attempt) = node.next_attempt
-            && next_attempt > now
+        while let Some(first) = self.by_time.first_entry()
+            && first.key().0 <= now
         {
-            let backoff = Backoff {
-                next_attempt,
-                failures: node.failures,
-                last_backoff: node.last_backoff,
-            };
-            self.0.insert(node.spec.endpoint.clone(), backoff);
+            let endpoint = first.remove();
+            let backoff = self.backoffs.get(&endpoint);
+            if backoff.is_some_and(|backoff| backoff.next_attempt <= now) {
+                self.backoffs.remove(&endpoint);
+            }
         }
     }
 
-    /// The endpoint is back: the node takes over its counter and time.
-    pub(crate) fn take_over(&mut self, node: &mut Node) {
-        if let Some(backoff) = self.0.remove(&node.spec.endpoint) {
+    /// The endpoint leaves; its counter and time stay, if that is still to come. Of two nodes with
+    /// one endpoint the longer rest counts.
+    pub(crate) fn remember(&mut self, node: &Node, now: Instant) {
+        let Some(next_attempt) = node.next_attempt.filter(|&at| at > now) else {
+            return;
+        };
+        let endpoint = &node.spec.endpoint;
+        let known = self.backoffs.get(endpoint);
+        if known.is_some_and(|known| known.next_attempt >= next_attempt) {
+            return;
+        }
+        let backoff = Backoff {
+            next_attempt,
+            failures: node.failures,
+            last_backoff: node.last_backoff,
+        };
+        self.backoffs.insert(endpoint.clone(), backoff);
+        self.number += 1;
+        let time = (next_attempt, self.number);
+        self.by_time.insert(time, endpoint.clone());
+    }
+
+    /// The endpoint is back: the node takes over its counter and time. So does every node that
+    /// comes to it before that time.
+    pub(crate) fn take_over(&self, node: &mut Node) {
+        if let Some(backoff) = self.backoffs.get(&node.spec.endpoint) {
             node.next_attempt = Some(backoff.next_attempt);
             node.failures = backoff.failures;
             node.last_backoff = backoff.last_backoff;

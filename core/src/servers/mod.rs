@@ -2,6 +2,7 @@
 //!
 //! - `endpoint`: endpoints, and the entries of a list
 //! - `endpoint_text`: endpoints in files
+//! - `entries`: the distinct entries of a list
 //! - `index`: finding a node by its names
 //! - `departed`: what is remembered of endpoints that left (3.5)
 //! - `update`: a new list (7.6)
@@ -10,9 +11,11 @@ mod departed;
 mod endpoint;
 #[cfg(feature = "serde")]
 mod endpoint_text;
+mod entries;
 mod index;
 mod update;
 
 pub(crate) use departed::Departed;
 pub use endpoint::{Endpoint, EndpointError, NodeSpec};
+pub(crate) use entries::Entries;
 pub(crate) use index::{Index, hash_endpoint, hash_key, hash_peer};

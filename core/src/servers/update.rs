@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Index, hash_endpoint, hash_key, hash_peer};
+use super::{Entries, hash_endpoint, hash_key, hash_peer};
 use crate::{
     Cause, Cluster, Endpoint, Event, NodeSpec, NodeState, Reason, SetNodesError, collections::NONE,
     node::Node,
@@ -55,74 +55,80 @@ impl Cluster {
         Ok(())
     }
 
-    /// Finds the node of each entry and marks it as seen.
+    /// Finds the node of each distinct entry and marks it as seen. A key is a better reason than an
+    /// endpoint, and that a better one than a connection's address, wherever they stand in the list;
+    /// so what a list means does not hang on the lists before it.
     fn plan(&mut self, list: &[NodeSpec]) -> Result<Plan, SetNodesError> {
         if list.is_empty() {
             return Err(SetNodesError::Empty);
         }
-        self.update += 1;
-        let mut plan = Plan::default();
-        let mut arrivals = Arrivals::default();
-        for (entry, spec) in list.iter().enumerate() {
-            let Some(n) = self.same_node(spec) else {
-                if !arrivals.is_known(list, entry)? {
-                    plan.added.push(entry);
-                }
-                continue;
-            };
-            let moves = !self.is_reached_at(n, spec);
-            if self.nodes[n].spec.key.is_none() {
-                arrivals.has_key(list, entry)?;
-            }
-            let node = &mut self.nodes[n];
-            if node.seen_in == self.update {
-                // An equal entry, or another name of the same node; but a key has one endpoint.
-                let first = node.seen_as as usize;
-                let same_key = spec.key.is_some() && list[first].key == spec.key;
-                if same_key && list[first].endpoint != spec.endpoint {
-                    return Err(SetNodesError::DuplicateKey {
-                        first,
-                        second: entry,
-                    });
-                }
-                continue;
-            }
-            node.seen_as = entry as u32;
-            node.seen_in = self.update;
-            plan.kept += 1;
-            if moves {
-                plan.moved.push((n, entry));
-            } else if (spec.key.is_some() && node.spec.key != spec.key)
-                || node.spec.labels != spec.labels
-            {
-                plan.renamed.push((n, entry));
-            }
-        }
-        let (nodes, max) = (
-            plan.kept as usize + plan.added.len(),
-            self.config.max_nodes as usize,
-        );
+        let mut entries = core::mem::take(&mut self.entries);
+        let plan = self.plan_with(list, &mut entries);
+        self.entries = entries;
+        plan
+    }
+
+    fn plan_with(
+        &mut self,
+        list: &[NodeSpec],
+        entries: &mut Entries,
+    ) -> Result<Plan, SetNodesError> {
+        entries.find_distinct(list)?;
+        let (nodes, max) = (entries.distinct(), self.config.max_nodes as usize);
         if nodes > max {
             return Err(SetNodesError::TooMany { nodes, max });
         }
+        self.update += 1;
+        let mut plan = Plan::default();
+        for same_node in [Self::same_key, Self::same_endpoint, Self::same_peer] {
+            for (entry, spec) in list.iter().enumerate() {
+                if entries.is_open(entry)
+                    && let Some(n) = same_node(self, spec)
+                {
+                    entries.close(entry);
+                    self.claim(n, spec, entry, &mut plan);
+                }
+            }
+        }
+        plan.added
+            .extend((0..list.len()).filter(|&entry| entries.is_open(entry)));
         Ok(plan)
     }
 
-    /// The node that an entry names: by key if both have one, else by endpoint, else the one whose
-    /// established connection leads to the entry's address.
-    fn same_node(&self, spec: &NodeSpec) -> Option<u32> {
-        if let Some(key) = &spec.key
-            && let Some(n) = self.node_by_key(key)
+    fn claim(&mut self, n: u32, spec: &NodeSpec, entry: usize, plan: &mut Plan) {
+        let moves = !self.is_reached_at(n, spec);
+        let node = &mut self.nodes[n];
+        node.seen_in = self.update;
+        plan.kept += 1;
+        if moves {
+            plan.moved.push((n, entry));
+        } else if (spec.key.is_some() && node.spec.key != spec.key)
+            || node.spec.labels != spec.labels
         {
-            return Some(n);
+            plan.renamed.push((n, entry));
         }
-        let keys_agree = |n: &u32| spec.key.is_none() || self.nodes[*n].spec.key.is_none();
-        let named = self.nodes_by_endpoint(&spec.endpoint).find(keys_agree);
-        named.or_else(|| {
-            let address = spec_address(spec)?;
-            let mut candidates = self.by_peer.get(hash_peer(address)).filter(keys_agree);
-            candidates.find(|&n| self.peer(n) == Some(address))
-        })
+    }
+
+    fn same_key(&self, spec: &NodeSpec) -> Option<u32> {
+        self.node_by_key(spec.key.as_deref()?)
+    }
+
+    fn same_endpoint(&self, spec: &NodeSpec) -> Option<u32> {
+        let mut named = self.nodes_by_endpoint(&spec.endpoint);
+        named.find(|&n| self.is_free_for(n, spec))
+    }
+
+    fn same_peer(&self, spec: &NodeSpec) -> Option<u32> {
+        let address = spec_address(spec)?;
+        let mut candidates = self.by_peer.get(hash_peer(address));
+        candidates.find(|&n| self.peer(n) == Some(address) && self.is_free_for(n, spec))
+    }
+
+    /// Whether a node that no entry has claimed yet may be this one: not if both have a key, which
+    /// then differ.
+    fn is_free_for(&self, n: u32, spec: &NodeSpec) -> bool {
+        let node = &self.nodes[n];
+        node.seen_in != self.update && (spec.key.is_none() || node.spec.key.is_none())
     }
 
     pub(crate) fn node_by_key(&self, key: &str) -> Option<u32> {
@@ -197,6 +203,12 @@ impl Cluster {
         } else if connection != NONE {
             self.detach(connection, cause);
         }
+        for c in self.nodes[n].detached {
+            // What still comes on a connection to the old endpoint says nothing of the new one.
+            if let Some(connection) = self.connections.at_mut(c) {
+                connection.reply_resets_node = false;
+            }
+        }
         self.throttled.remove(n);
         let node = &mut self.nodes[n];
         self.timers.clear(&mut node.throttle_timer);
@@ -250,53 +262,5 @@ fn spec_address(spec: &NodeSpec) -> Option<core::net::SocketAddr> {
     match spec.endpoint {
         Endpoint::Address(address) => Some(address),
         _ => spec.address,
-    }
-}
-
-/// The entries of one list that bring a new node or a new key, to find equal ones among them.
-#[derive(Default)]
-struct Arrivals {
-    by_key: Index,
-    by_endpoint: Index,
-}
-
-impl Arrivals {
-    /// Whether an earlier entry is the same node; if not, this one is kept.
-    fn is_known(&mut self, list: &[NodeSpec], entry: usize) -> Result<bool, SetNodesError> {
-        if self.has_key(list, entry)? {
-            return Ok(true);
-        }
-        let spec = &list[entry];
-        let hash = hash_endpoint(&spec.endpoint);
-        let known = self.by_endpoint.get(hash).any(|first| {
-            let first = &list[first as usize];
-            first.endpoint == spec.endpoint && (first.key.is_none() || spec.key.is_none())
-        });
-        if !known {
-            self.by_endpoint.insert(hash, entry as u32);
-        }
-        Ok(known)
-    }
-
-    /// Whether an earlier entry has given this key to the same endpoint; if not, this one does.
-    fn has_key(&mut self, list: &[NodeSpec], entry: usize) -> Result<bool, SetNodesError> {
-        let spec = &list[entry];
-        let Some(key) = &spec.key else {
-            return Ok(false);
-        };
-        let hash = hash_key(key);
-        let earlier = |first: &u32| list[*first as usize].key == spec.key;
-        let first = self.by_key.get(hash).find(earlier);
-        match first.map(|first| first as usize) {
-            None => {
-                self.by_key.insert(hash, entry as u32);
-                Ok(false)
-            }
-            Some(first) if list[first].endpoint == spec.endpoint => Ok(true),
-            Some(first) => Err(SetNodesError::DuplicateKey {
-                first,
-                second: entry,
-            }),
-        }
     }
 }

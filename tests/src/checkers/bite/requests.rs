@@ -61,6 +61,7 @@ fn a_reply_that_reaches_another_request_bites() {
         node,
         attempts: 1,
         elapsed: ms(7),
+        retry_refused: false,
         budget_exhausted: false,
     };
     history.last().outputs = vec![Output::Completion(Completion {
