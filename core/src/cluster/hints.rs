@@ -43,7 +43,7 @@ impl Cluster {
     }
 
     fn probe_if_possible(&mut self, c: u32) {
-        if self.config.keepalive {
+        if self.config.has_keepalive() {
             self.probe(c);
         }
     }

@@ -200,8 +200,9 @@ pub struct Cluster {
     pub(crate) any_refused: bool,
     /// Failures in setup, each of which lets the next node be dialled at once (3.7).
     pub(crate) setup_failures_now: u32,
-    /// A request was handed to an unhealthy connection (5.1).
-    pub(crate) unhealthy_used: bool,
+    /// A request was handed to an unhealthy connection, or for want of another to the node that had
+    /// sent it elsewhere: another node is dialled (4.7, 5.1).
+    pub(crate) wants_another: bool,
     pub(crate) dial_timer: TimerSlot,
     pub(crate) limit_timer: TimerSlot,
     pub(crate) session_timer: TimerSlot,
@@ -289,7 +290,7 @@ impl Cluster {
             set_aside: Vec::new(),
             any_refused: false,
             setup_failures_now: 0,
-            unhealthy_used: false,
+            wants_another: false,
             dial_timer: TimerSlot::UNARMED,
             limit_timer: TimerSlot::UNARMED,
             session_timer: TimerSlot::UNARMED,

@@ -186,6 +186,12 @@ impl Config {
         }
     }
 
+    /// Whether there is something to probe a connection with.
+    pub(crate) fn has_keepalive(&self) -> bool {
+        let by_interval = self.keepalive_interval != Limit::Never;
+        self.keepalive.unwrap_or(by_interval)
+    }
+
     /// Whether an attempt's timeout closes its connection.
     pub(crate) const fn timeout_disconnects(&self) -> bool {
         match self.on_request_timeout {
@@ -263,7 +269,7 @@ impl ConfigBuilder {
         positive("max_age", c.max_age)?;
         positive("keepalive_interval", c.keepalive_interval)?;
         positive("keepalive_timeout", c.keepalive_timeout.into())?;
-        if c.keepalive_interval != Limit::Never && !c.keepalive {
+        if c.keepalive_interval != Limit::Never && c.keepalive == Some(false) {
             return Err(ConfigError::NoKeepalive);
         }
         if let BackoffReset::StableFor(Duration::ZERO) = c.backoff_reset {

@@ -91,9 +91,9 @@ settings! {
     /// node is Ready once its transport is up. Known by the protocol; `Client` sets it.
     handshake: bool = true;
 
-    /// Whether the protocol has a keepalive: something to send that the peer answers. Default:
-    /// false. Known by the protocol; `Client` sets it.
-    keepalive: bool = false;
+    /// Whether the protocol has a keepalive: something to send that the peer answers. Known by the
+    /// protocol; `Client` sets it. Default: `None`, it has one if there is a `keepalive_interval`.
+    keepalive: Option<bool> = None;
 
     /// How replies find their requests. Default: by correlation id. Known by the protocol;
     /// `Client` sets it.

@@ -164,7 +164,7 @@ impl Cluster {
             self.dial(n, dial_for);
         }
         self.setup_failures_now = 0;
-        self.unhealthy_used = false;
+        self.wants_another = false;
         self.arm_dial_timer();
     }
 
@@ -172,7 +172,7 @@ impl Cluster {
     fn nobody_waits_for_a_node(&self) -> bool {
         self.wanted.is_empty()
             && self.any_queue.is_empty()
-            && !self.unhealthy_used
+            && !self.wants_another
             && !self.dial_timer.is_armed()
             && !matches!(self.config.warm, Warm::AtLeast(_))
     }
@@ -204,7 +204,7 @@ impl Cluster {
             return Some((n, DialFor::Any { hedge }));
         }
         let (_, next) = self.dialable.peek()?;
-        if self.unhealthy_used && self.setup_nodes == 0 {
+        if self.wants_another && self.setup_nodes == 0 {
             return Some((next, DialFor::Any { hedge: false }));
         }
         self.warm_misses_a_node().then_some((next, DialFor::Itself))

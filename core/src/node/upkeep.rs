@@ -283,7 +283,7 @@ impl Cluster {
     pub(crate) fn probe_is_due(&mut self, c: u32) {
         let connection = &mut self.connections[c];
         self.timers.clear(&mut connection.upkeep.probe_timer);
-        if self.config.keepalive {
+        if self.config.has_keepalive() {
             self.probe(c);
         } else {
             self.probe_by_request.set(self.now, connection.node.index);

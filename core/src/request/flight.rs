@@ -282,6 +282,7 @@ impl Cluster {
             Next::RetryElsewhere => (None, Some(node)),
         };
         request.answered = true;
+        request.elsewhere = verdict.next == Next::RetryElsewhere;
         request.stay = stay;
         request.avoid = avoid;
         let safe = request.idempotent || verdict.not_executed;

@@ -40,6 +40,8 @@ pub(crate) struct Request {
     pub(crate) last_backoff: u64,
     /// Its last attempt ended with a reply.
     pub(crate) answered: bool,
+    /// The node that it avoids has sent it elsewhere.
+    pub(crate) elsewhere: bool,
     /// Its reply asked for a retry, and none was possible.
     pub(crate) retry_refused: bool,
     /// The retry budget refused it a retry.
@@ -97,6 +99,7 @@ impl Request {
             charged: 0,
             last_backoff: 0,
             answered: false,
+            elsewhere: false,
             retry_refused: false,
             budget_exhausted: false,
             avoid: None,

@@ -109,7 +109,8 @@ impl Cluster {
         self.stop_waiting(r);
         self.probe_by_request.remove(n);
         let unhealthy = self.connections[self.nodes[n].connection].unhealthy;
-        self.unhealthy_used |= unhealthy && probes != Some(n);
+        let last_resort = self.requests[r].elsewhere && avoided == Some(n);
+        self.wants_another |= last_resort || (unhealthy && probes != Some(n));
         self.emit(r, n);
     }
 

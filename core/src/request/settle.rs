@@ -43,6 +43,7 @@ impl Cluster {
     fn settle(&mut self, r: u32, state: FlightState, loss: Loss, cause: Cause) {
         let request = &mut self.requests[r];
         request.avoid = request.last_node;
+        request.elsewhere = false;
         request.last_ending = Some(Ending {
             stage: Stage::Established,
             cause,

@@ -79,6 +79,7 @@ impl Cluster {
         let request = &mut self.requests[r];
         request.barred = (!accepted).then_some((connection, serial));
         request.avoid = request.last_node;
+        request.elsewhere = false;
         request.last_ending = Some(Ending {
             stage: crate::Stage::Established,
             cause: Cause::RequestTimeout,
