@@ -32,8 +32,8 @@ use timeline::Timeline;
 /// A client fails over between servers that die and come back.
 #[derive(Parser)]
 struct Options {
-    /// Draws the schedule and the client's choices.
-    #[arg(long, default_value_t = 1)]
+    /// Draws the schedule and the client's choices. The default dials both dead nodes first.
+    #[arg(long, default_value_t = 3)]
     seed: u64,
     /// How many servers; of three or more two are dead at the start, of two one is.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=26))]

@@ -12,6 +12,9 @@ use redial::{
 
 use crate::step::{Call, Step};
 
+/// No vector has so many deadlines before a step; one that has is a mistake, not to be waited for.
+const MAX_ROUNDS: u32 = 100_000;
+
 /// A timeout that is never reached: ten years.
 pub(super) const LONG: Duration = Duration::from_secs(10 * 365 * 86_400);
 
@@ -98,7 +101,12 @@ impl Embedder {
 
     /// Handles every deadline before `to` at its own time.
     pub(super) fn advance(&mut self, to: Instant) -> Result<(), String> {
+        let mut rounds = 0;
         while let Some(due) = self.cluster.poll_timeout().filter(|due| due.at < to) {
+            rounds += 1;
+            if rounds > MAX_ROUNDS {
+                return Err(format!("over {MAX_ROUNDS} deadlines before {to}"));
+            }
             let next = self.call(due.at, Call::Timeout).deadline;
             if next.is_some_and(|next| next.at <= due.at) {
                 return Err(format!(
