@@ -172,6 +172,7 @@ pub struct Cluster {
     pub(crate) fail_fast_positions: Positions,
     /// Requests for any node in retry backoff.
     pub(crate) delayed: List,
+    /// Of all lists of waiting requests: those in retry backoff, and those that stay with a node.
     pub(crate) delayed_links: Links,
     pub(crate) request_deadlines: DeadlineQueues,
     pub(crate) request_links: DeadlineLinks,

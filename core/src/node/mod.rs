@@ -76,7 +76,7 @@ pub(crate) struct Node {
     pub(crate) delayed: List,
     pub(crate) delayed_len: u32,
     /// Requests in `queue` that stay only while the node is Ready.
-    pub(crate) staying: u32,
+    pub(crate) staying: List,
 
     pub(crate) next_attempt_timer: TimerSlot,
     pub(crate) throttle_timer: TimerSlot,
@@ -113,7 +113,7 @@ impl Node {
             fail_fast: Heap::new(),
             delayed: List::EMPTY,
             delayed_len: 0,
-            staying: 0,
+            staying: List::EMPTY,
             next_attempt_timer: TimerSlot::UNARMED,
             throttle_timer: TimerSlot::UNARMED,
             to_serve: false,

@@ -189,7 +189,9 @@ impl Cluster {
                 request.place = Place::NodeQueue(node.index);
                 let stays = request.target.is_none();
                 let node_state = &mut self.nodes[node.index];
-                node_state.staying += u32::from(stays);
+                if stays {
+                    node_state.staying.push(&mut self.delayed_links, r);
+                }
                 node_state.queue.push(&mut self.queue_positions, seq, r);
                 self.serve_later(node.index);
                 self.update_want(node.index);
@@ -211,7 +213,9 @@ impl Cluster {
             }
             Place::NodeQueue(n) => {
                 let node = &mut self.nodes[n];
-                node.staying -= u32::from(request.target.is_none());
+                if request.target.is_none() {
+                    node.staying.remove(&mut self.delayed_links, r);
+                }
                 node.queue.remove(&mut self.queue_positions, r);
                 self.update_want(n);
             }
@@ -221,15 +225,7 @@ impl Cluster {
 
     /// The node is not Ready any more: whoever stayed with it may go anywhere (4.7).
     pub(crate) fn release_staying(&mut self, n: u32) {
-        if self.nodes[n].staying == 0 {
-            return;
-        }
-        let queue = self.nodes[n].queue.iter();
-        let mut staying: alloc::vec::Vec<_> = queue
-            .filter(|&(_, r)| self.requests[r].target.is_none())
-            .collect();
-        staying.sort_unstable();
-        for (_, r) in staying {
+        while let Some(r) = self.nodes[n].staying.first() {
             self.take_from_queue(r);
             self.requests[r].stay = None;
             self.enqueue(r);
