@@ -7,14 +7,24 @@
 //! With `--outputs` it prints everything that the core gave out, and when. The exit code says whether
 //! all went as recorded.
 
-use std::{env, error::Error, fs::File, io::BufReader};
+use std::{env, error::Error, fs::File, io::BufReader, process::ExitCode};
 
 use redial::{
     Output,
     record::{replay, replay_with},
 };
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let path = arguments.next().ok_or("usage: replay FILE [--outputs]")?;
     let file = BufReader::new(File::open(path)?);
