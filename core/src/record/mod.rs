@@ -39,6 +39,7 @@
 
 mod hash;
 mod line;
+mod log;
 mod recorder;
 mod replay;
 
