@@ -111,7 +111,7 @@ pub use {
     cluster::{Cluster, Explanation, NodeSnapshot, Snapshot, Why},
     config::{
         BackoffReset, Config, ConfigBuilder, ConfigError, KeepaliveOn, Matching, OnRequestTimeout,
-        RetryBudget, SelectionPolicy, Warm,
+        Properties, PropertiesError, RetryBudget, SelectionPolicy, Strictness, Warm,
     },
     error::{
         Cause, Certainty, Reason, RequestError, SetNodesError, ShutdownError, Stage, SubmitError,

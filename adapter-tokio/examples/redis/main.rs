@@ -26,6 +26,8 @@ mod watch;
 mod workload;
 
 use std::{error::Error, process::ExitCode, time::Duration};
+#[cfg(feature = "record")]
+use std::{fs::File, io::BufWriter};
 
 use clap::Parser;
 use redial_tokio::Client;
@@ -63,6 +65,10 @@ struct Options {
     /// Authenticate with this password.
     #[arg(long)]
     password: Option<String>,
+    /// Record what the client's core is told to this file, for redial's example `replay`.
+    #[cfg(feature = "record")]
+    #[arg(long)]
+    record: Option<std::path::PathBuf>,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -71,9 +77,13 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let length = Duration::from_secs(options.seconds);
 
     // Nothing is dialled before the first request, and nothing fails for a reason of the network.
-    let client = Client::builder(protocol(&options))
-        .servers(&*options.servers)
-        .build()?;
+    let builder = Client::builder(protocol(&options)).servers(&*options.servers);
+    #[cfg(feature = "record")]
+    let builder = match &options.record {
+        None => builder,
+        Some(path) => builder.record(BufWriter::new(File::create(path)?)),
+    };
+    let client = builder.build()?;
     let watch = Watch::start(&client);
 
     let well = match options.command.is_empty() {

@@ -1,5 +1,6 @@
 //! Configuration: a validating builder, presets, and the choices that settings offer.
 
+mod properties;
 mod settings;
 
 use alloc::sync::Arc;
@@ -7,6 +8,7 @@ use core::time::Duration;
 
 use thiserror::Error;
 
+pub use properties::{Properties, PropertiesError, Strictness};
 pub use settings::Config;
 
 use crate::{

@@ -4,7 +4,7 @@
 //! calls with their times. A [`Recorder`] writes these to a file; [`replay`] makes the calls anew and
 //! compares what comes of each. With the features `client` and `driver` a whole client is recorded
 //! by `Client::record` and by `record` of the handle's builder. Payloads and bytes are not in the
-//! file.
+//! file. The example `replay` replays a file and prints what came out.
 //!
 //! ```
 //! use redial::{
@@ -39,6 +39,7 @@
 
 mod hash;
 mod line;
+mod log;
 mod recorder;
 mod replay;
 

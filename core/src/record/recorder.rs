@@ -1,20 +1,16 @@
 //! [`Recorder`]: a cluster whose calls are written down.
 
-use alloc::{borrow::Cow, boxed::Box, vec::Vec};
-use core::{fmt, mem, net::SocketAddr, ops::Deref, time::Duration};
+use alloc::{boxed::Box, vec::Vec};
+use core::{fmt, net::SocketAddr, ops::Deref, time::Duration};
 use std::io::{self, Write};
 
 use serde::Serialize;
 use thiserror::Error;
 
-use super::{
-    hash::Hash,
-    line::{Call, Line, Start, VERSION},
-};
+use super::{hash::Hash, line::Call, log::Log};
 use crate::{
     AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, Hint, Input, Instant,
-    NodeSpec, Output, RequestId, RequestOptions, SelectionPolicy, SetNodesError, ShutdownError,
-    SubmitError,
+    NodeSpec, Output, RequestId, RequestOptions, SetNodesError, ShutdownError, SubmitError,
 };
 
 /// A [`Cluster`] that writes down every call. It has the methods of a cluster, and its getters
@@ -155,8 +151,7 @@ impl Recorder {
     pub fn poll_output(&mut self) -> Option<Output> {
         let output = self.cluster.poll_output();
         if let (Some(log), Some(output)) = (&mut self.log, &output) {
-            log.outputs += 1;
-            log.hash.add(output);
+            log.output(output);
         }
         output
     }
@@ -249,115 +244,6 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         if let Some(mut log) = self.log.take() {
             log.end(self.cluster.poll_timeout());
-        }
-    }
-}
-
-/// What is written, and what is to be written about the last call.
-struct Log {
-    sink: Box<dyn Write + Send + Sync>,
-    failure: Option<io::Error>,
-    hash: Hash,
-    calls: u64,
-    /// Drained since the last call.
-    outputs: u64,
-    last: Last,
-    /// Room for a line.
-    text: Vec<u8>,
-}
-
-/// How far the last call has come.
-#[derive(PartialEq)]
-enum Last {
-    /// It has not returned. If it never does it has panicked, and is the last one.
-    Begun,
-    /// Its outputs are being drained.
-    Answered,
-    /// What came of it is written.
-    Settled,
-}
-
-impl Log {
-    fn start(
-        config: &Config,
-        seed: u64,
-        now: Instant,
-        sink: Box<dyn Write + Send + Sync>,
-    ) -> Result<Self, RecordError> {
-        let mut log = Self {
-            sink,
-            failure: None,
-            hash: Hash::EMPTY,
-            calls: 0,
-            outputs: 0,
-            last: Last::Settled,
-            text: Vec::new(),
-        };
-        if matches!(config.selection, SelectionPolicy::Custom(_)) {
-            return Err(RecordError::CustomPolicy);
-        }
-        let start = Start {
-            redial: VERSION.into(),
-            seed,
-            now,
-            config: Cow::Borrowed(config),
-        };
-        log.hash.add(&start);
-        log.write(&start);
-        match log.failure {
-            Some(error) => Err(RecordError::Io(error.kind())),
-            None => Ok(log),
-        }
-    }
-
-    fn begin(&mut self, at: Instant, what: Call<'_>, deadline: Option<Deadline>) {
-        self.settle(deadline);
-        let line = Line::Call { at, what };
-        self.hash.add(&line);
-        self.write(&line);
-        self.calls += 1;
-        self.last = Last::Begun;
-    }
-
-    fn answer(&mut self, answer: &impl Serialize) {
-        self.hash.add(answer);
-        self.last = Last::Answered;
-    }
-
-    /// Writes what came of the last call. `deadline` is the one that it left behind.
-    fn settle(&mut self, deadline: Option<Deadline>) {
-        if self.last != Last::Answered {
-            return;
-        }
-        self.hash.add(&deadline);
-        let outputs = mem::take(&mut self.outputs);
-        let hash = self.hash;
-        self.write(&Line::Gave { outputs, hash });
-        self.last = Last::Settled;
-    }
-
-    fn end(&mut self, deadline: Option<Deadline>) {
-        if self.last != Last::Begun {
-            self.settle(deadline);
-            self.write(&Line::End { calls: self.calls });
-        }
-        self.attempt(|sink| sink.flush());
-    }
-
-    /// A whole line at once, so that a sink without a buffer has whole lines.
-    fn write(&mut self, line: &impl Serialize) {
-        let mut text = mem::take(&mut self.text);
-        text.clear();
-        serde_json::to_writer(&mut text, line).expect("all that is recorded is JSON");
-        text.push(b'\n');
-        self.attempt(|sink| sink.write_all(&text));
-        self.text = text;
-    }
-
-    /// After an error nothing more is written: the file would have a hole.
-    fn attempt(&mut self, act: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        if self.failure.is_none() {
-            self.failure = act(&mut self.sink).err();
         }
     }
 }
