@@ -60,10 +60,25 @@ impl TimerSlot {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
-    heap: IndexedHeap<(Instant, u64)>,
+    heap: IndexedHeap<Key>,
     timers: Vec<Timer>,
     free: Vec<u32>,
     armed: u64,
+}
+
+/// A deadline and, below it, the number of its arming: one number, because the heap compares keys
+/// on every request's way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key(u128);
+
+impl Key {
+    const fn new(at: Instant, armed: u64) -> Self {
+        Self(((at.as_nanos() as u128) << 64) | armed as u128)
+    }
+
+    const fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
 }
 
 impl Timers {
@@ -78,8 +93,8 @@ impl Timers {
 
     /// The earliest timer.
     pub(crate) fn peek(&self) -> Option<(Instant, Timer)> {
-        let ((at, _), slot) = self.heap.peek()?;
-        Some((at, self.timers[slot as usize]))
+        let (key, slot) = self.heap.peek()?;
+        Some((key.at(), self.timers[slot as usize]))
     }
 
     /// Arms the timer, or moves it. One that is armed for `at` already keeps its place;
@@ -99,7 +114,7 @@ impl Timers {
         }
         self.timers[slot.0 as usize] = timer;
         self.armed += 1;
-        self.heap.set((at, self.armed), slot.0);
+        self.heap.set(Key::new(at, self.armed), slot.0);
     }
 
     /// Moves a timer that is armed; does nothing to one that is not.
@@ -108,7 +123,7 @@ impl Timers {
             self.clear(slot);
         } else if self.deadline(slot).is_some_and(|armed_for| armed_for != at) {
             self.armed += 1;
-            self.heap.set((at, self.armed), slot.0);
+            self.heap.set(Key::new(at, self.armed), slot.0);
         }
     }
 
@@ -122,13 +137,13 @@ impl Timers {
 
     /// When the timer is due, if it is armed.
     pub(crate) fn deadline(&self, slot: &TimerSlot) -> Option<Instant> {
-        self.heap.key(slot.0).map(|(at, _)| at)
+        self.heap.key(slot.0).map(Key::at)
     }
 
     /// All armed timers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Instant, Timer)> {
         let heap = self.heap.iter();
-        heap.map(|((at, _), slot)| (at, self.timers[slot as usize]))
+        heap.map(|(key, slot)| (key.at(), self.timers[slot as usize]))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -101,14 +101,20 @@ impl<K: Ord + Copy> Heap<K> {
         loop {
             let first = position * ARITY + 1;
             let end = (first + ARITY).min(self.items.len());
-            let Some(least) = (first..end).min_by_key(|&child| self.items[child].0) else {
+            let Some(children) = self.items.get(first..end) else {
                 break;
             };
-            if item.0 <= self.items[least].0 {
+            let (mut least, mut place) = (item.0, position);
+            for (child, &(key, _)) in (first..).zip(children) {
+                if key < least {
+                    (least, place) = (key, child);
+                }
+            }
+            if place == position {
                 break;
             }
-            self.put(positions, position, self.items[least]);
-            position = least;
+            self.put(positions, position, self.items[place]);
+            position = place;
         }
         self.put(positions, position, item);
     }

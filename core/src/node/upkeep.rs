@@ -96,8 +96,11 @@ impl Cluster {
 
     /// An application frame was written, or a reply or push read.
     pub(crate) fn note_activity(&mut self, c: u32) {
-        self.connections[c].upkeep.last_active = self.now;
-        self.update_limit(c);
+        let connection = &mut self.connections[c];
+        connection.upkeep.last_active = self.now;
+        if connection.in_flight == 0 {
+            self.update_limit(c);
+        }
     }
 
     /// Sets when the connection reaches its next limit. Called whenever it turns busy or idle.
