@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use proptest::{prelude::*, sample::select};
 use redial::{
-    Backoff, BackoffReset, Config, ConfigBuilder, Jitter, Limit, Matching, OnRequestTimeout,
-    SelectionPolicy, Warm,
+    Backoff, BackoffReset, Candidate, Config, ConfigBuilder, Jitter, KeepaliveOn, Limit, Matching,
+    OnRequestTimeout, RetryBudget, Select, SelectionPolicy, Warm,
 };
 
 const fn ms(millis: u64) -> Duration {
@@ -24,8 +24,10 @@ fn limit(millis: &[u64]) -> impl Strategy<Value = Limit> + use<> {
 
 /// Any configuration, with times from milliseconds to half a minute.
 pub(crate) fn config() -> impl Strategy<Value = Config> {
-    (setup(), requests(), policies()).prop_map(|(setup, requests, policies)| {
+    (setup(), requests(), policies(), limits(), upkeep()).prop_map(|parts| {
+        let (setup, requests, policies, limits, upkeep) = parts;
         let builder = policies.0(requests.0(setup.0(Config::builder())));
+        let builder = upkeep.0(limits.0(builder));
         builder.build().expect("the choices make sense")
     })
 }
@@ -131,6 +133,8 @@ fn policies() -> impl Strategy<Value = Settings> {
         one_of(vec![
             SelectionPolicy::LeastLoaded,
             SelectionPolicy::RoundRobin,
+            SelectionPolicy::PowerOfTwoChoices,
+            SelectionPolicy::custom(Picky),
         ]),
         limit(&[250, 50]),
         one_of(vec![8u32, 0, 1]),
@@ -146,4 +150,71 @@ fn policies() -> impl Strategy<Value = Settings> {
                     .max_hedges(hedges)
             }))
         })
+}
+
+/// The governor and the retry budget.
+fn limits() -> impl Strategy<Value = Settings> {
+    let budget = |per_submit_milli, per_second, max| RetryBudget {
+        per_submit_milli,
+        per_second,
+        max,
+    };
+    (
+        one_of(vec![None, Some(1), Some(2)]),
+        one_of(vec![None, Some(1), Some(3)]),
+        one_of(vec![
+            None,
+            Some(RetryBudget::DEFAULT),
+            Some(budget(200, 0, 1)),
+            Some(budget(0, 3, 2)),
+        ]),
+    )
+        .prop_map(|(concurrent, rate, budget)| {
+            Settings(Box::new(move |builder: ConfigBuilder| {
+                builder
+                    .max_concurrent_attempts(concurrent)
+                    .attempts_per_second(rate)
+                    .retry_budget(budget)
+            }))
+        })
+}
+
+/// What keeps connections honest.
+fn upkeep() -> impl Strategy<Value = Settings> {
+    let on = vec![
+        KeepaliveOn::Received,
+        KeepaliveOn::Sent,
+        KeepaliveOn::Either,
+    ];
+    (
+        limit(&[540_000, 900]),
+        limit(&[3_000]),
+        any::<bool>(),
+        limit(&[700, 5_000]),
+        one_of(on),
+        one_of(vec![ms(20_000), ms(300)]),
+    )
+        .prop_map(|(idle, age, keepalive, interval, on, timeout)| {
+            Settings(Box::new(move |builder: ConfigBuilder| {
+                builder
+                    .max_idle(idle)
+                    .max_age(age)
+                    .keepalive(keepalive)
+                    .keepalive_interval(if keepalive { interval } else { Limit::Never })
+                    .keepalive_on(on)
+                    .keepalive_timeout(timeout)
+            }))
+        })
+}
+
+/// A policy that draws, and does not want busy nodes.
+#[derive(Debug)]
+struct Picky;
+
+impl Select for Picky {
+    fn select(&self, candidates: &[Candidate<'_>], random: u64) -> Option<usize> {
+        let nodes = u64::try_from(candidates.len()).ok()?;
+        let drawn = usize::try_from(random % nodes).ok()?;
+        (candidates[drawn].in_flight < 3).then_some(drawn)
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::{collection::vec, option, prelude::*, sample::Index};
 use redial::{
     Action, AttemptId, CloseError, Cluster, Config, ConnectError, ConnectionId, Event,
-    HandshakeError, Input, Instant, Limit, Limits, Matching, Next, NodeId, Output, ReplyTo,
+    HandshakeError, Hint, Input, Instant, Limit, Limits, Matching, Next, NodeId, Output, ReplyTo,
     RequestId, RequestOptions, Target, Verdict,
 };
 use redial_tests::{
@@ -76,6 +76,9 @@ enum What {
     Submit(Option<Index>, RequestOptions),
     Cancel(Index),
     Shutdown(u64),
+    NetworkChanged,
+    NodeUp(Index),
+    NodeDown(Index),
     Resolved(Index, Vec<u8>),
     ResolveFailed(Index),
     Fact(Fact, Index),
@@ -93,6 +96,8 @@ enum Fact {
     WriteRejected(u32),
     WriteBlocked,
     WriteProgress,
+    Received,
+    Push,
     Reply(ReplyTo, Verdict),
     Throttled(u64),
     PeerDraining,
@@ -128,6 +133,9 @@ fn what() -> impl Strategy<Value = What> {
         12 => (option::of(index()), options()).prop_map(|(node, options)| What::Submit(node, options)),
         3 => index().prop_map(What::Cancel),
         1 => (0..3_000u64).prop_map(What::Shutdown),
+        1 => Just(What::NetworkChanged),
+        1 => index().prop_map(What::NodeUp),
+        1 => index().prop_map(What::NodeDown),
         4 => (index(), vec(1..6u8, 0..5)).prop_map(|(attempt, hosts)| What::Resolved(attempt, hosts)),
         1 => index().prop_map(What::ResolveFailed),
         30 => (fact(), index()).prop_map(|(fact, connection)| What::Fact(fact, connection)),
@@ -177,20 +185,30 @@ fn fact() -> impl Strategy<Value = Fact> {
     prop_oneof![
         8 => Just(Fact::Connected),
         2 => error.prop_map(Fact::ConnectFailed),
-        8 => option::of(0..3u32).prop_map(|max| {
-            Fact::HandshakeDone(max.map_or(Limits::NONE, Limits::in_flight))
-        }),
+        8 => limits().prop_map(Fact::HandshakeDone),
         2 => handshake.prop_map(Fact::HandshakeFailed),
         8 => serial().prop_map(Fact::WriteStarted),
         6 => serial().prop_map(Fact::WriteDone),
         1 => serial().prop_map(Fact::WriteRejected),
         2 => Just(Fact::WriteBlocked),
         2 => Just(Fact::WriteProgress),
+        3 => Just(Fact::Received),
+        1 => Just(Fact::Push),
         8 => (to, verdict()).prop_map(|(to, verdict)| Fact::Reply(to, verdict)),
         2 => (0..5_000u64).prop_map(Fact::Throttled),
         2 => Just(Fact::PeerDraining),
         2 => closed.prop_map(Fact::Closed),
     ]
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    let session = prop_oneof![9 => Just(None), 1 => (0..5_000u64).prop_map(Some)];
+    (option::of(0..3u32), session).prop_map(|(max, session)| {
+        let limits = max.map_or(Limits::NONE, Limits::in_flight);
+        session.map_or(limits, |millis| {
+            limits.with_session(Duration::from_millis(millis))
+        })
+    })
 }
 
 fn verdict() -> impl Strategy<Value = Verdict> {
@@ -293,6 +311,9 @@ impl Embedder {
                 Call::Cancel(newest(&self.requests, *request))
             }
             What::Cancel(_) | What::Timeout => Call::Timeout,
+            What::NetworkChanged => Call::Hint(Hint::NetworkChanged),
+            What::NodeUp(node) => Call::Hint(Hint::NodeUp(newest(&self.nodes, *node))),
+            What::NodeDown(node) => Call::Hint(Hint::NodeDown(newest(&self.nodes, *node))),
             What::Shutdown(millis) => Call::Shutdown(Duration::from_millis(*millis)),
             What::Resolved(attempt, hosts) => {
                 let address = |host| std::net::SocketAddr::from(([10, 0, 0, host], 1));
@@ -342,6 +363,8 @@ impl Fact {
             Self::WriteRejected(serial) => Input::WriteRejected { connection, serial },
             Self::WriteBlocked => Input::WriteBlocked { connection },
             Self::WriteProgress => Input::WriteProgress { connection },
+            Self::Received => Input::Received { connection },
+            Self::Push => Input::Push { connection },
             Self::Reply(to, verdict) => Input::Reply {
                 connection,
                 to,
