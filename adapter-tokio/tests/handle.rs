@@ -191,6 +191,7 @@ async fn ready_waits_for_the_first_usable_node() {
     assert_eq!((snapshot.in_flight, client.stats().open_requests), (0, 0));
 }
 
+/// R147: a wait for a change has a deadline.
 #[tokio::test]
 async fn ready_gives_up_at_its_timeout() {
     let client = Client::builder(LengthPrefixed::new())

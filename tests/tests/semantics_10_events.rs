@@ -245,7 +245,7 @@ fn facts_that_come_too_early_are_ignored() {
     assert_eq!(s.cluster().stats().stale_facts, 2);
 }
 
-/// 12: configurations that make no sense name the setting.
+/// 12, K29: configurations that make no sense name the setting.
 #[test]
 fn a_configuration_that_makes_no_sense_is_refused() {
     let zero = |setting| Err(ConfigError::Zero { setting });
@@ -269,7 +269,6 @@ fn a_configuration_that_makes_no_sense_is_refused() {
     assert_eq!(b().max_nodes(0u32).build(), zero("max_nodes"));
     assert_eq!(b().max_attempts(0).build(), zero("max_attempts"));
     assert_eq!(b().warm(Warm::AtLeast(0)).build(), zero("warm"));
-    // K29
     for jitter in [Jitter::Band(1_001), Jitter::Clipped(300_000)] {
         assert!(matches!(
             b().jitter(jitter).build(),

@@ -435,3 +435,18 @@ fn the_end_of_a_detached_connection_is_no_failure_of_the_node() {
     assert_eq!((s.view(0).failures, s.view(0).throttled_until), (0, None));
     assert_eq!(s.cluster().stats().failures_established, 0);
 }
+
+/// 2.1, 3.1, R011: the setup deadline holds whichever direction the transport is blocked in.
+#[test]
+fn a_handshake_that_cannot_be_written_ends_at_the_setup_deadline() {
+    let mut s = dialled(ONE);
+    s.at(10).connected(0).gives(&["handshake n0"]);
+    s.blocked(0).gives(&[]).deadline(10_000);
+    s.at(5_000)
+        .progress(0)
+        .blocked(0)
+        .gives(&[])
+        .deadline(10_000);
+    s.at(10_000).tick().gives(&["abort n0"]);
+    failed(&s, Stage::Handshake, Cause::SetupTimeout);
+}

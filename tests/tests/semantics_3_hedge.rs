@@ -208,3 +208,60 @@ fn k_black_holes_cost_k_delays() {
         }
     }
 }
+
+/// 4.1, R009: however many nodes fail or hang, the first usable one is awaited no longer than the
+/// caller's own time.
+#[test]
+fn waiting_for_the_first_node_ends_at_the_callers_deadline() {
+    for failing in 0..=8 {
+        let mut s = cluster(hedging(), 8);
+        s.at(0).submit(any().timeout(ms(1_000)));
+        refuse_first(&mut s, failing);
+        for tenth in 1..100 {
+            s.at(10 * tenth).tick();
+            refuse_first(&mut s, failing);
+        }
+        assert!(s.cluster().is_open(s.request(0)));
+        s.at(1_000).tick();
+        assert!(s.take().contains(&"r0 Timeout NeverWritten".to_owned()));
+    }
+}
+
+/// The first `failing` nodes refuse, again and again; the others are silent.
+fn refuse_first(s: &mut Script, failing: usize) {
+    loop {
+        let lines = s.take();
+        for line in &lines {
+            let node = line.strip_prefix("connect n").expect("only dials");
+            let node: usize = node.parse().expect("a node");
+            if node < failing {
+                s.refused(node);
+            }
+        }
+        if lines.is_empty() {
+            return;
+        }
+    }
+}
+
+/// 2.1, 4.1, K23, Z09: a name that cannot be looked up is tried again until the request's time ends.
+#[test]
+fn an_unresolvable_name_is_tried_until_the_requests_deadline() {
+    let mut s = Script::new(build(hedging()), &["db.example:1"]);
+    let (mut now, mut tries) = (0, 0);
+    s.at(0)
+        .submit(any().timeout(ms(20_000)))
+        .gives(&["resolve n0"]);
+    for rest in [100, 200, 400, 800, 1_600, 3_200, 6_400] {
+        s.resolve_failed(0).gives(&[]).deadline(now + rest);
+        now += rest;
+        s.at(now).tick().gives(&["resolve n0"]);
+        tries += 1;
+    }
+    s.resolve_failed(0).gives(&[]).deadline(20_000);
+    s.at(20_000)
+        .tick()
+        .gives(&["r0 Timeout NeverWritten"])
+        .no_deadline();
+    assert_eq!((tries, s.view(0).failures), (7, 8));
+}

@@ -170,6 +170,29 @@ fn the_rest_doubles_with_each_failure_up_to_the_maximum() {
     }
 }
 
+/// 3.4, R025, R027, R029: however many failures there were, and however steep the growth.
+#[test]
+fn the_rest_never_shrinks_and_never_overflows() {
+    for (multiplier, failures) in [(2, 200u32), (1, 60), (3, 60), (u32::MAX, 60)] {
+        let backoff = Backoff::new(ms(1), ms(50), multiplier);
+        let mut s = warm(exact().reconnect_backoff(backoff));
+        let mut last = Duration::ZERO;
+        for failure in 0..failures {
+            s.refused(0).gives(&[]);
+            let now = s.cluster().now();
+            let until = s.rests_until(0).expect("it rests");
+            let rest = until.since(now);
+            let expected = u64::from(multiplier)
+                .checked_pow(failure)
+                .map_or(50, |factor| factor.min(50));
+            assert_eq!(rest, ms(expected), "after {failure} failures");
+            assert!(rest >= last);
+            last = rest;
+            s.at_instant(until).tick().whatever();
+        }
+    }
+}
+
 /// 3.2, K09: it counts from the failure, not from the attempt.
 #[test]
 fn the_rest_counts_from_the_failure() {
@@ -229,7 +252,7 @@ fn a_failure_that_is_reported_twice_counts_once() {
     assert_eq!((s.view(0).failures, s.rests_until(0)), (1, Some(t(100))));
 }
 
-/// 3.3, Z25: by default the counter resets with the first reply, not with Ready.
+/// 3.3, R039, Z25: by default the counter resets with the first reply, not with Ready.
 #[test]
 fn the_counter_resets_with_the_first_reply() {
     let mut s = warm(exact());

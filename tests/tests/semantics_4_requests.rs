@@ -435,3 +435,26 @@ fn counts_return_to_zero() {
     );
     assert_eq!(stats.requests, stats.succeeded + stats.failed);
 }
+
+/// 4.2, R067: what a failure frees goes to as many as can be served, the oldest first.
+#[test]
+fn freed_slots_go_to_as_many_requests_as_there_are_slots() {
+    let mut s = Script::new(build(exact().max_in_flight(2u32)), TWO);
+    s.at(0).establish(0).establish(1);
+    for _ in 0..7 {
+        s.submit(any());
+    }
+    assert_eq!(s.take().len(), 4);
+    let lost = (0..4).filter(|request| s.connection(0) == s.written_on(*request));
+    let lost: Vec<usize> = lost.collect();
+    // n0's two were never handed over: they wait again, as the oldest, with the three others.
+    s.at(10).closed(0).gives(&[]);
+    s.at(110).tick().gives(&["connect n0"]);
+    s.connected(0).ready(0);
+    let again = lost.iter().map(|request| format!("write n0 r{request}"));
+    let again: Vec<String> = again.chain(["handshake n0".to_owned()]).collect();
+    let again: Vec<&str> = again.iter().map(String::as_str).collect();
+    s.gives(&again);
+    s.written(lost[0]).reply(lost[0]);
+    s.gives(&[&format!("r{} reply n0", lost[0]), "write n0 r4"]);
+}

@@ -25,7 +25,7 @@ fn expired(s: &mut Script) -> usize {
     s.events().iter().filter(|event| expired(event)).count()
 }
 
-/// 8.6: nothing heard for 4/3 of the timeout ends the client once.
+/// 8.6, Z07: nothing heard for 4/3 of the timeout ends the client once.
 #[test]
 fn silence_for_four_thirds_of_the_session_ends_the_client() {
     let mut s = ready(exact());

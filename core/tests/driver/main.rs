@@ -256,6 +256,7 @@ fn a_dropped_future_gives_its_place_and_its_slot_back() {
     );
 }
 
+/// R073.
 #[test]
 fn the_last_handle_or_future_dropped_ends_the_driver_in_its_next_step() {
     let Fixture { sim, client, wakes } = Fixture::connected();

@@ -10,7 +10,7 @@ use redial::{
 use super::{Checker, Violation, ensure, ledger::Ledger};
 use crate::step::{Answer, Call, Step};
 
-/// DESIGN 4.4, 4.9, 4.10, 4.11; SEMANTICS 1.1.
+/// DESIGN 4.4, 4.9, 4.10, 4.11; SEMANTICS 1.1; K05, Z27.
 pub(super) struct Deadlines {
     config: Config,
     ledger: Ledger,

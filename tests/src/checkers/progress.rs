@@ -11,7 +11,7 @@ use super::{
 };
 use crate::step::Step;
 
-/// DESIGN 4.6; SEMANTICS 2.2, 3.7, 5.1. Judged when the core has been given time.
+/// DESIGN 4.6; SEMANTICS 2.2, 3.7, 5.1; R123: over all states of all nodes. Judged when the core has been given time.
 pub(super) struct Progress {
     ledger: Ledger,
     max_in_flight: u32,

@@ -5,7 +5,7 @@ use redial::{Cluster, Config, Limit};
 use super::{Checker, Violation, ensure, ledger::Ledger};
 use crate::step::Step;
 
-/// DESIGN 4.3; SEMANTICS 4.3, 4.9.
+/// DESIGN 4.3; SEMANTICS 4.3, 4.9; R059.
 pub(super) struct Slots {
     ledger: Ledger,
     max_in_flight: u32,

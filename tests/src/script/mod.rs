@@ -368,6 +368,12 @@ impl Script {
         self.writes[&self.requests[request]].1
     }
 
+    /// The connection that the request was written on last.
+    #[must_use]
+    pub fn written_on(&self, request: usize) -> ConnectionId {
+        self.writes[&self.requests[request]].0
+    }
+
     /// How the request ended.
     ///
     /// # Errors

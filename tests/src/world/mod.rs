@@ -186,6 +186,7 @@ impl World {
                     self.call(Call::Cancel(self.requests[place]))
                 })
             }
+            Op::Hint(hint) => self.call(Call::Hint(hint)),
             Op::Shutdown(drain) => self.call(Call::Shutdown(drain)),
         }
     }

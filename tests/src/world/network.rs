@@ -59,6 +59,8 @@ pub(super) enum Happens {
     /// The server has the whole frame.
     Arrived(u32),
     Replied(u32, Verdict),
+    /// The server answers a keepalive.
+    Answered,
     Throttled(Duration),
     Goodbye,
     Closed(CloseError),
@@ -137,6 +139,16 @@ impl World {
             Greet::Close(error) => Happens::Closed(error),
         };
         self.later(connection, server.latency * 2, happens);
+    }
+
+    /// A keepalive is answered by whoever reads, whatever it does with requests.
+    pub(super) fn probed(&mut self, connection: ConnectionId) {
+        if let Some(entry) = self.network.connections.get(&connection) {
+            let server = &self.servers[entry.server];
+            if server.reads {
+                self.later(connection, server.latency * 2, Happens::Answered);
+            }
+        }
     }
 
     pub(super) fn write(
@@ -248,6 +260,7 @@ impl World {
                 return Ok(());
             }
             Happens::Replied(serial, verdict) => return self.replied(connection, serial, verdict),
+            Happens::Answered => Input::Received { connection },
             Happens::Throttled(time) => Input::Throttled {
                 connection,
                 until: self.now + time,

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use redial::{Config, Instant, NodeSpec, RequestOptions};
+use redial::{Config, Hint, Instant, NodeSpec, RequestOptions};
 
 use super::Fault;
 
@@ -38,6 +38,8 @@ pub enum Op {
     SubmitOn(usize, RequestOptions),
     /// Cancels the request that was submitted so many before the last.
     Cancel(usize),
+    /// Tells what it knows from elsewhere.
+    Hint(Hint),
     /// Shuts down.
     Shutdown(Duration),
 }

@@ -6,8 +6,8 @@ use proptest::{
     collection::vec, prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner,
 };
 use redial::{
-    Action, CloseError, Completion, ConnectError, Event, HandshakeError, Instant, Limit, NodeSpec,
-    Output, RequestOptions, Verdict,
+    Action, CloseError, Completion, ConnectError, Event, HandshakeError, Hint, Instant, Limit,
+    NodeSpec, Output, RequestOptions, Verdict,
 };
 use redial_tests::world::{Accept, Answer, Fault, Greet, Op, Plan, Serve, World, address};
 
@@ -134,6 +134,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => (0..5usize, options()).prop_map(|(node, options)| Op::SubmitOn(node, options)),
         4 => (0..5usize).prop_map(Op::Cancel),
         3 => list().prop_map(Op::SetNodes),
+        1 => select(vec![Hint::NetworkChanged, Hint::Resumed]).prop_map(Op::Hint),
         1 => (0..5_000u64).prop_map(|millis| Op::Shutdown(Duration::from_millis(millis))),
     ]
 }
