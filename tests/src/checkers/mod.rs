@@ -18,6 +18,7 @@ mod replies;
 mod shutdown;
 mod slots;
 mod transitions;
+mod upkeep;
 
 #[cfg(test)]
 mod bite;
@@ -66,6 +67,7 @@ pub fn all(config: &Config) -> Vec<Box<dyn Checker>> {
         Box::new(transitions::Transitions::new(config)),
         Box::new(failures::Failures::new(config)),
         Box::new(governor::Governor::new(config)),
+        Box::new(upkeep::Upkeep::new(config)),
         Box::new(progress::Progress::new(config)),
         Box::new(deadlines::Deadlines::new(config)),
         Box::new(lists::Lists::default()),

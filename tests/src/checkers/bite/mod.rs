@@ -2,6 +2,7 @@
 
 mod nodes;
 mod requests;
+mod silence;
 
 use redial::{
     Action, Backoff, Cause, Certainty, CloseError, Cluster, Completion, Config, ConfigBuilder,
@@ -10,8 +11,8 @@ use redial::{
 };
 
 use super::{
-    all, completions, connections, deadlines, failures, frames, isolation, lists, progress,
-    replies, shutdown, slots, transitions,
+    all, completions, connections, deadlines, failures, frames, governor, isolation, lists,
+    progress, replies, shutdown, slots, transitions, upkeep,
 };
 use crate::{
     script::{exact, ms, specs, t},
