@@ -207,14 +207,17 @@ fn upkeep() -> impl Strategy<Value = Settings> {
         })
 }
 
-/// A policy that draws, and does not want busy nodes.
+/// A policy that draws among those that are not busy. (Whether it places a request may not depend on
+/// chance: it is asked again at each call.)
 #[derive(Debug)]
 struct Picky;
 
 impl Select for Picky {
     fn select(&self, candidates: &[Candidate<'_>], random: u64) -> Option<usize> {
-        let nodes = u64::try_from(candidates.len()).ok()?;
-        let drawn = usize::try_from(random % nodes).ok()?;
-        (candidates[drawn].in_flight < 3).then_some(drawn)
+        let free = |index: &usize| candidates[*index].in_flight < 3;
+        let free: Vec<usize> = (0..candidates.len()).filter(free).collect();
+        let nodes = u64::try_from(free.len()).ok()?;
+        let drawn = usize::try_from(random.checked_rem(nodes)?).ok()?;
+        Some(free[drawn])
     }
 }
