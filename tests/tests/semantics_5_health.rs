@@ -392,3 +392,29 @@ fn a_node_that_left_explains_nothing() {
     s.set_nodes(&TWO[1..]).gives(&["close n0"]);
     assert_eq!(s.cluster().explain_node(left), None);
 }
+
+/// 5.3: a probe that was due on a connection is not owed to the next one, nor to another node.
+#[test]
+fn a_probe_that_is_due_ends_with_its_connection() {
+    for draining in [false, true] {
+        let mut s = ready(config());
+        sicken(&mut s, 0, 0, 1_000);
+        s.at(6_000).tick().gives(&[]);
+        match draining {
+            true => s.at(7_000).draining(0).gives(&["close n0"]),
+            false => s.at(7_000).closed(0).gives(&[]),
+        };
+        s.at(8_000).establish(0);
+        // The least loaded node is n1, were it not for a probe.
+        s.submit_on(0, any()).gives(&["write n0 r3"]);
+        s.submit(any().idempotent()).gives(&["write n1 r4"]);
+    }
+    let mut s = ready(config());
+    sicken(&mut s, 0, 0, 1_000);
+    s.at(6_000).tick().gives(&[]);
+    s.set_nodes(&["10.0.0.2:1"]).whatever();
+    s.set_nodes(&["10.0.0.2:1", "10.0.0.3:1"]).whatever();
+    s.at(8_000).establish(2);
+    s.submit_on(2, any()).gives(&["write n2 r3"]);
+    s.submit(any().idempotent()).gives(&["write n1 r4"]);
+}
