@@ -239,7 +239,6 @@ fn a_shutdown_does_not_wait_for_the_idle_limit() {
 
 /// 9.2: nor does a limit that has passed leave anything behind.
 #[test]
-#[ignore = "core: the limit timer stays armed (a debug assertion fails)"]
 fn a_shutdown_of_a_connection_past_its_limit_leaves_no_deadline() {
     let mut s = ready(idle());
     s.at(5_000)

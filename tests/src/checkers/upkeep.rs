@@ -114,7 +114,7 @@ impl Upkeep {
                 times.probed = None;
             }
             // Too late for one that has reached its limit.
-            if active && (times.busy || times.active.after(max_idle) > now) {
+            if active && (times.busy || !is_due(times.active.after(max_idle), now)) {
                 times.active = now;
             }
         }
@@ -139,13 +139,15 @@ impl Upkeep {
             return Ok(());
         };
         ensure!(
-            times.busy || !self.closes_idle || times.active.after(self.config.max_idle()) > now,
+            times.busy
+                || !self.closes_idle
+                || !is_due(times.active.after(self.config.max_idle()), now),
             STALE,
             "{connection} is written to, it was active last at {}",
             times.active
         );
         ensure!(
-            times.ready.after(self.config.max_age()) > now,
+            !is_due(times.ready.after(self.config.max_age()), now),
             STALE,
             "{connection} is written to, it is Ready since {}",
             times.ready
@@ -157,7 +159,7 @@ impl Upkeep {
         for (id, times) in &self.connections {
             let timeout = self.config.keepalive_timeout();
             ensure!(
-                times.probed.is_none_or(|at| at + timeout > now),
+                times.probed.is_none_or(|at| !is_due(at + timeout, now)),
                 ANSWER,
                 "{id} was probed at {:?} and lives at {now}",
                 times.probed
@@ -167,14 +169,14 @@ impl Upkeep {
                 continue;
             }
             ensure!(
-                times.ready.after(self.config.max_age()) > now,
+                !is_due(times.ready.after(self.config.max_age()), now),
                 AGE,
                 "{id} is Ready since {}",
                 times.ready
             );
             let asks = self.config.keepalive_interval() != Limit::Never
                 && self.config.keepalive_on() == KeepaliveOn::Received;
-            let silent = times.received.after(self.config.keepalive_interval()) <= now;
+            let silent = is_due(times.received.after(self.config.keepalive_interval()), now);
             ensure!(
                 !asks || !silent || times.probed.is_some(),
                 SILENCE,
@@ -184,4 +186,9 @@ impl Upkeep {
         }
         Ok(())
     }
+}
+
+/// Nothing is ever due at the end of time (SEMANTICS 1.3).
+fn is_due(at: Instant, now: Instant) -> bool {
+    at <= now && at < Instant::MAX
 }
