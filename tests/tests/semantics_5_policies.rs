@@ -306,7 +306,6 @@ fn a_retry_under_an_own_policy_avoids_the_node_that_failed_it() {
 /// 4.7: "while another Ready node could take it now": one that its policy refuses could not, and then
 /// its policy decides about the node that failed it, too.
 #[test]
-#[ignore = "core: the node that failed it is used without asking the policy"]
 fn a_retry_goes_to_no_node_that_its_own_policy_refuses() {
     let mut s = ready(own(Idle), &[0, 1]);
     assert_eq!(picked(&mut s), 0);
@@ -332,7 +331,6 @@ impl Select for Coin {
 /// 5.2, DESIGN 4.11: a policy that wanted no node is asked again when something has changed, not by
 /// a timeout that comes early, which must change nothing, the stream of random numbers included.
 #[test]
-#[ignore = "core: each call asks again, with another random number, early timeouts as well"]
 fn an_early_timeout_does_not_ask_a_policy_again() {
     let mut s = ready(own(Coin), &[0]);
     for _ in 0..20 {

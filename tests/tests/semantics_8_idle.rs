@@ -111,7 +111,6 @@ fn a_late_reply_starts_the_time_anew() {
 
 /// 8.1: a frame without a reply is written when the transport has accepted it.
 #[test]
-#[ignore = "core: the time counts from the frame's first byte, so it may end while it is written"]
 fn a_one_way_frame_starts_the_time_anew_when_it_is_written() {
     let mut s = ready(idle());
     s.at(0).submit(any().without_reply()).started(0).whatever();
@@ -184,7 +183,6 @@ fn a_warm_connection_is_never_idle() {
 
 /// 8.1, 2.2: idle closing stops at the number that `warm` keeps.
 #[test]
-#[ignore = "core: connections that are idle at the same time are all closed, and dialled again"]
 fn idle_closing_stops_at_the_warm_number() {
     let mut s = Script::new(build(idle().warm(Warm::AtLeast(1))), TWO);
     s.whatever();

@@ -124,6 +124,8 @@ pub struct Cluster {
     pub(crate) connection_links: Links,
     /// Nodes that can take a request now.
     pub(crate) ready: ReadySet,
+    /// The version of `ready` of which a policy of the user's own has refused all nodes.
+    pub(crate) refused_at: Option<u64>,
     /// Nodes that could be dialled now, in the order of 5.1.
     pub(crate) dialable: IndexedHeap<DialKey>,
     /// Nodes before their next-attempt time.
@@ -197,8 +199,6 @@ pub struct Cluster {
     // What this call has left to do; empty between calls.
     pub(crate) to_serve: Vec<u32>,
     pub(crate) set_aside: Vec<u32>,
-    /// A policy of the user's own has refused all nodes.
-    pub(crate) any_refused: bool,
     /// Failures in setup, each of which lets the next node be dialled at once (3.7).
     pub(crate) setup_failures_now: u32,
     /// A request was handed to an unhealthy connection, or for want of another to the node that had
@@ -289,7 +289,7 @@ impl Cluster {
             hint_rng: Rng::new(seed, Purpose::Hint, 0),
             to_serve: Vec::new(),
             set_aside: Vec::new(),
-            any_refused: false,
+            refused_at: None,
             setup_failures_now: 0,
             wants_another: false,
             dial_timer: TimerSlot::UNARMED,

@@ -156,7 +156,10 @@ impl Cluster {
 
     fn warm_needs_all_it_has(&self) -> bool {
         match self.config.effective_warm() {
-            Warm::AtLeast(least) => self.ready_nodes + self.setup_nodes <= least,
+            Warm::AtLeast(least) => {
+                let leaving = self.past_limit.len() as u32;
+                (self.ready_nodes + self.setup_nodes).saturating_sub(leaving) <= least
+            }
             _ => false,
         }
     }

@@ -147,6 +147,7 @@ impl Cluster {
         let connection = &mut self.connections[c];
         connection.partial -= 1;
         connection.unaccepted -= 1;
+        connection.upkeep.note_written(self.now);
         match state {
             FlightState::Open if !expects_reply => {
                 let r = self.flights[f].request;

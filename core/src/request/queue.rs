@@ -56,7 +56,6 @@ impl Cluster {
         {
             self.place_any(r);
         }
-        self.any_refused = false;
         self.put_back();
     }
 
@@ -72,10 +71,11 @@ impl Cluster {
         }
     }
 
-    /// The head of the queue for any node, unless the user's policy wants no node that there is: what
-    /// it has refused one request it would refuse the next.
+    /// The head of the queue for any node, unless the user's policy wants no node that there is: it is
+    /// asked again when these change, not in every call and for every request.
     fn next_any(&self) -> Option<(u64, u32)> {
-        self.any_queue.peek().filter(|_| !self.any_refused)
+        let refused = self.refused_at == Some(self.ready.version());
+        self.any_queue.peek().filter(|_| !refused)
     }
 
     /// The head of the queue for any node goes where the policy says.
@@ -96,7 +96,7 @@ impl Cluster {
             self.ready.pick(rng, &self.nodes, avoided, barred)
         };
         let Some(n) = probes.or_else(pick) else {
-            self.any_refused = avoided.is_none() && barred.is_none();
+            self.refused_at = barred.is_none().then(|| self.ready.version());
             return self.put_aside(r);
         };
         let seq = self.requests[r].seq;

@@ -21,6 +21,7 @@ pub(crate) struct ReadySet {
     healthy: Pool,
     unhealthy: Pool,
     standings: Vec<Option<Standing>>,
+    version: u64,
 }
 
 /// What selection knows of a node that can take a request.
@@ -37,6 +38,7 @@ impl ReadySet {
             healthy: Pool::new(policy),
             unhealthy: Pool::new(policy),
             standings: Vec::new(),
+            version: 0,
         }
     }
 
@@ -58,6 +60,7 @@ impl ReadySet {
             self.standings.resize(node as usize + 1, None);
         }
         self.standings[node as usize] = standing;
+        self.version += 1;
         if let Some(old) = old {
             self.pool(old.healthy).remove(node);
         }
@@ -78,16 +81,37 @@ impl ReadySet {
         if avoided.is_none() && barred.is_none() {
             return self.choose(rng, nodes);
         }
-        let aside = [avoided, barred].map(|node| Some((node?, self.standing(node?)?)));
-        for (node, _) in aside.into_iter().flatten() {
-            self.set(node, None);
-        }
-        let choice = self.choose(rng, nodes);
-        for (node, standing) in aside.into_iter().flatten() {
+        // Nothing changes that anyone could see.
+        let version = self.version;
+        let barred = self.take_aside(barred);
+        let avoided = self.take_aside(avoided);
+        let others = self.choose(rng, nodes);
+        self.put_back(avoided);
+        let choice = match (others, avoided) {
+            (None, Some(_)) => self.choose(rng, nodes),
+            _ => others,
+        };
+        self.put_back(barred);
+        self.version = version;
+        choice
+    }
+
+    fn take_aside(&mut self, node: Option<u32>) -> Option<(u32, Standing)> {
+        let node = node?;
+        let standing = self.standing(node)?;
+        self.set(node, None);
+        Some((node, standing))
+    }
+
+    fn put_back(&mut self, aside: Option<(u32, Standing)>) {
+        if let Some((node, standing)) = aside {
             self.set(node, Some(standing));
         }
-        let last_resort = avoided.filter(|&node| self.standing(node).is_some());
-        choice.or(last_resort.filter(|_| avoided != barred))
+    }
+
+    /// A number that changes with every change of the set.
+    pub(crate) const fn version(&self) -> u64 {
+        self.version
     }
 
     fn choose(&mut self, rng: &mut Rng, nodes: &Slab<Node>) -> Option<u32> {
