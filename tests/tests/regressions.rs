@@ -324,3 +324,29 @@ fn a_shutdown_without_a_drain_ends_also_at_the_end_of_time() {
     assert_eq!(drain(&mut c), [Output::Terminated]);
     assert!(c.nodes().all(|node| node.state == NodeState::Disconnected));
 }
+
+#[test]
+fn a_connection_that_turns_idle_past_its_limit_is_closed_in_the_call_and_not_handed_out() {
+    let config = Config::builder()
+        .jitter(Jitter::None)
+        .max_idle(Limit::After(Duration::from_millis(100)))
+        .request_timeout(Limit::After(Duration::from_millis(500)));
+    let mut c = Cluster::new(config.build().unwrap(), 1, at(0));
+    c.set_nodes(at(0), &list(&["1.1.1.1:1"])).unwrap();
+    let node = c.nodes().next().unwrap().id;
+    let connection = connect(&mut c, at(0), node);
+    // Its only request is given up, and the tombstone ends long after the last frame.
+    let request = c.submit(at(0), RequestOptions::new()).unwrap();
+    let serial = 0;
+    c.handle_input(at(0), Input::WriteStarted { connection, serial });
+    c.handle_input(at(0), Input::WriteDone { connection, serial });
+    c.cancel(at(1), request);
+    c.submit(at(499), RequestOptions::new().on(node)).unwrap();
+    let serial = 1;
+    c.handle_input(at(499), Input::WriteRejected { connection, serial });
+    drain(&mut c);
+    c.handle_timeout(at(500));
+    let close = Output::Action(Action::Close { connection });
+    assert!(drain(&mut c).contains(&close));
+    assert_eq!(c.poll_timeout(), None);
+}

@@ -1,6 +1,8 @@
 //! SEMANTICS 5.3 and 5.4: probes of unhealthy connections, and why a request is where it is.
 
-use redial::{Cause, ConfigBuilder, Event, Instant, NodeState, OnRequestTimeout, Stage, Why};
+use redial::{
+    Cause, ConfigBuilder, Event, Instant, NodeState, OnRequestTimeout, Stage, Verdict, Why,
+};
 use redial_tests::script::{Script, after, any, build, exact, ms, t};
 
 const TWO: &[&str] = &["10.0.0.1:1", "10.0.0.2:1"];
@@ -293,6 +295,15 @@ fn a_written_request_explains_where_it_is() {
     );
     s.reply(0).gives(&["r0 reply n0"]);
     assert_eq!(s.cluster().explain(s.request(0)), None);
+}
+
+/// 5.4, 4.7: in its backoff a request asks no node, however free.
+#[test]
+fn a_request_in_retry_backoff_explains_until_when() {
+    let mut s = ready(exact());
+    s.submit_on(0, any()).written(0).whatever();
+    s.verdict(0, Verdict::RETRY_HERE).gives(&[]);
+    assert_eq!(why(&s, 0), [Why::RetryBackoff(t(100)), Why::NotItsNode]);
 }
 
 /// 5.4: busy nodes say what they wait for.

@@ -40,8 +40,12 @@ pub enum Why {
     },
     /// The request is bound to another node.
     NotItsNode,
+    /// It is not asked before then: the request is in retry backoff.
+    RetryBackoff(Instant),
     /// It can take a request now.
     Eligible,
+    /// It can take a request now, but a policy of the user's own wants no node that there is.
+    RefusedByPolicy,
     /// The same, but it is unhealthy: chosen only if no healthy node can take it.
     Unhealthy,
     /// It is Ready, and throttled until then.
@@ -106,10 +110,19 @@ impl Cluster {
             let handed_over = self.flights[f].state != FlightState::Emitted;
             return Why::Chosen { handed_over };
         }
-        match request.target {
-            Some(target) if target.index != n => Why::NotItsNode,
-            _ if self.barred_node(r) == Some(n) => Why::OwnFrameUnfinished,
-            _ => self.why(n),
+        if request.target.is_some_and(|target| target.index != n) {
+            return Why::NotItsNode;
+        }
+        if let Some(until) = self.timers.deadline(&request.retry_timer) {
+            return Why::RetryBackoff(until);
+        }
+        if self.barred_node(r) == Some(n) {
+            return Why::OwnFrameUnfinished;
+        }
+        let refused = request.target.is_none() && self.any_is_refused();
+        match self.why(n) {
+            Why::Eligible | Why::Unhealthy if refused => Why::RefusedByPolicy,
+            why => why,
         }
     }
 

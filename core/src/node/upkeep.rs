@@ -123,6 +123,8 @@ impl Cluster {
             at => self.limits.set(at, c),
         }
         self.arm_limit_timer();
+        // One that turns idle long after it was active is past its limit in this very call.
+        self.mark_past_limit();
     }
 
     fn arm_limit_timer(&mut self) {

@@ -74,8 +74,11 @@ impl Cluster {
     /// The head of the queue for any node, unless the user's policy wants no node that there is: it is
     /// asked again when these change, not in every call and for every request.
     fn next_any(&self) -> Option<(u64, u32)> {
-        let refused = self.refused_at == Some(self.ready.version());
-        self.any_queue.peek().filter(|_| !refused)
+        self.any_queue.peek().filter(|_| !self.any_is_refused())
+    }
+
+    pub(crate) fn any_is_refused(&self) -> bool {
+        self.refused_at == Some(self.ready.version())
     }
 
     /// The head of the queue for any node goes where the policy says.

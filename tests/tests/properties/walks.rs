@@ -39,7 +39,7 @@ fn random_worlds_are_eventful() {
     let mut causes = BTreeSet::new();
     let mut reasons = BTreeSet::new();
     let mut seen = [0; 7];
-    for _ in 0..60 {
+    for _ in 0..300 {
         let plan = plan().new_tree(&mut runner).expect("a plan").current();
         let run = World::run(&plan).unwrap_or_else(|wrong| panic!("{wrong}"));
         for (_, output) in run.trace.outputs() {
