@@ -350,3 +350,30 @@ fn a_connection_that_turns_idle_past_its_limit_is_closed_in_the_call_and_not_han
     assert!(drain(&mut c).contains(&close));
     assert_eq!(c.poll_timeout(), None);
 }
+
+#[test]
+fn a_retry_that_is_not_handed_over_does_not_stay_with_a_connection_that_is_lost() {
+    let mut c = cluster();
+    c.set_nodes(at(0), &list(&["1.1.1.1:1", "2.2.2.2:1"]))
+        .unwrap();
+    let [a, b] = [0, 1].map(|i| c.nodes().nth(i).unwrap().id);
+    let connection = connect(&mut c, at(0), a);
+    c.submit(at(0), RequestOptions::new()).unwrap();
+    let (to, verdict) = (ReplyTo::Serial(0), Verdict::RETRY_HERE);
+    c.handle_input(
+        at(0),
+        Input::Reply {
+            connection,
+            to,
+            verdict,
+        },
+    );
+    let other = connect(&mut c, at(0), b);
+    c.handle_timeout(at(100));
+    drain(&mut c);
+    let error = redial::CloseError::Io;
+    c.handle_input(at(101), Input::Closed { connection, error });
+    let goes_elsewhere = |output: &Output| matches!(output, Output::Action(Action::Write { connection, .. }) if *connection == other);
+    assert!(drain(&mut c).iter().any(goes_elsewhere));
+    c.audit().unwrap();
+}

@@ -66,6 +66,8 @@ impl Cluster {
             !rests || !self.dialable.contains(n),
             "dialable before its next-attempt time"
         );
+        let stays = node.staying.is_empty() || state == NodeState::Ready;
+        must!(stays, "a request stays with it in {state}");
         let throttled = self.throttled.key(n);
         must!(
             throttled.is_none_or(|until| until > self.now),

@@ -185,7 +185,11 @@ impl Cluster {
         let seq = request.seq;
         let stay = request.stay.and_then(|id| {
             let connection = self.connections.get(id.index, id.generation)?;
-            (connection.phase == Phase::Ready).then_some(connection.node)
+            let node = self
+                .nodes
+                .get(connection.node.index, connection.node.generation)?;
+            // One that is being settled has parted from its node already.
+            (node.connection == id.index).then_some(connection.node)
         });
         match request.target.or(stay) {
             Some(node) => {
