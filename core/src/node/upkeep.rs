@@ -6,7 +6,6 @@ use core::time::Duration;
 use super::Phase;
 use crate::{
     Action, Cause, Cluster, Event, Instant, KeepaliveOn, Limit, Warm,
-    collections::NONE,
     timers::{Timer, TimerSlot},
 };
 
@@ -333,7 +332,6 @@ impl Cluster {
         {
             next = self.connections.next_from(c + 1);
         }
-        debug_assert!(next.is_none_or(|c| c != NONE));
         next
     }
 }
