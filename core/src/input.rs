@@ -55,7 +55,8 @@ pub enum Input {
         /// From the Write action.
         serial: u32,
     },
-    /// The transport has accepted the whole frame.
+    /// The transport has accepted the whole frame. If that was all at once, no `WriteStarted` need come
+    /// before.
     WriteDone {
         /// From the Write action.
         connection: ConnectionId,

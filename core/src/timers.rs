@@ -11,37 +11,68 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
     /// The setup deadline of an attempt, or its handshake's.
-    Setup { attempt: u32 },
+    Setup {
+        attempt: u32,
+    },
     /// The next address of an attempt's race.
-    NextAddress { attempt: u32 },
+    NextAddress {
+        attempt: u32,
+    },
     /// A wanted node's next-attempt time.
-    NextAttempt { node: u32 },
+    NextAttempt {
+        node: u32,
+    },
     /// The next dial for requests that name no node, or for `Warm::AtLeast`.
     Dial,
     /// The end of a node's throttle.
-    ThrottleEnd { node: u32 },
+    ThrottleEnd {
+        node: u32,
+    },
     /// The first deadline of the requests with one timeout.
-    Request { class: u32 },
+    Request {
+        class: u32,
+    },
     /// The first request that reaches the queue's age limit.
     QueueAge,
-    /// The first attempt deadline of the flights with one timeout on a connection.
-    Attempt { connection: u32, class: u32 },
+    /// The first attempt deadline of the flights with one timeout.
+    Attempt {
+        class: u32,
+    },
     /// The same for the shorter timeouts that give up one request alone.
-    GiveUp { connection: u32, class: u32 },
+    GiveUp {
+        class: u32,
+    },
+    /// The same two on a connection that was throttled.
+    OwnAttempt {
+        connection: u32,
+        class: u32,
+    },
+    OwnGiveUp {
+        connection: u32,
+        class: u32,
+    },
     /// The end of a request's retry backoff.
-    Retry { request: u32 },
-    /// The transport must accept bytes by then.
-    WriteStall { connection: u32 },
+    Retry {
+        request: u32,
+    },
+    /// The first connection whose transport must accept bytes by then.
+    WriteStall,
     /// A connection reaches its idle or age limit.
     Limit,
     /// A keepalive is due on a connection, or its answer is overdue.
-    Keepalive { connection: u32 },
+    Keepalive {
+        connection: u32,
+    },
     /// An unhealthy connection is to be probed.
-    Probe { connection: u32 },
+    Probe {
+        connection: u32,
+    },
     /// The session is over.
     Session,
     /// A detached connection is closed.
-    Drain { connection: u32 },
+    Drain {
+        connection: u32,
+    },
     /// The shutdown's drain ends.
     Shutdown,
 }
@@ -53,25 +84,40 @@ pub(crate) struct TimerSlot(u32);
 impl TimerSlot {
     pub(crate) const UNARMED: Self = Self(NONE);
 
+    /// Slots for timers that move with almost every request.
+    pub(crate) const REQUEST: Self = Self(0);
+    pub(crate) const ATTEMPT: Self = Self(1);
+    pub(crate) const WRITE_STALL: Self = Self(2);
+    pub(crate) const LIMIT: Self = Self(3);
+
+    /// Whether a timer of the heap is armed.
     pub(crate) const fn is_armed(&self) -> bool {
         self.0 != NONE
     }
 }
 
+/// How many slots have a fixed place.
+const FREQUENT: usize = 4;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
+    /// The few that move with almost every request: looking at each costs less than to keep them in
+    /// the heap's order.
+    frequent: [(Key, Timer); FREQUENT],
     heap: IndexedHeap<Key>,
     timers: Vec<Timer>,
     free: Vec<u32>,
     armed: u64,
 }
 
-/// A deadline and, below it, the number of its arming: one number, because the heap compares keys
-/// on every request's way.
+/// A deadline and, below it, the number of its arming: one number, because keys are compared on every
+/// request's way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key(u128);
 
 impl Key {
+    const NEVER: Self = Self(u128::MAX);
+
     const fn new(at: Instant, armed: u64) -> Self {
         Self(((at.as_nanos() as u128) << 64) | armed as u128)
     }
@@ -82,8 +128,9 @@ impl Key {
 }
 
 impl Timers {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
+            frequent: [(Key::NEVER, Timer::Dial); FREQUENT],
             heap: IndexedHeap::new(),
             timers: Vec::new(),
             free: Vec::new(),
@@ -92,13 +139,21 @@ impl Timers {
     }
 
     /// The earliest timer.
+    #[inline]
     pub(crate) fn peek(&self) -> Option<(Instant, Timer)> {
-        let (key, slot) = self.heap.peek()?;
-        Some((key.at(), self.timers[slot as usize]))
+        let (mut first, place) = self.heap.peek().unwrap_or((Key::NEVER, NONE));
+        let mut timer = self.timers.get(place as usize);
+        for (key, frequent) in &self.frequent {
+            if *key < first {
+                (first, timer) = (*key, Some(frequent));
+            }
+        }
+        timer.map(|timer| (first.at(), *timer))
     }
 
     /// Arms the timer, or moves it. One that is armed for `at` already keeps its place;
     /// `Instant::MAX` disarms it.
+    #[inline]
     pub(crate) fn set(&mut self, slot: &mut TimerSlot, at: Instant, timer: Timer) {
         if at == Instant::MAX {
             return self.clear(slot);
@@ -106,48 +161,78 @@ impl Timers {
         if self.deadline(slot) == Some(at) {
             return;
         }
+        let key = self.next_key(at);
+        if let Some(frequent) = self.frequent.get_mut(slot.0 as usize) {
+            *frequent = (key, timer);
+            return;
+        }
         if slot.0 == NONE {
-            slot.0 = self.free.pop().unwrap_or(self.timers.len() as u32);
-            if slot.0 as usize == self.timers.len() {
+            let place = self.free.pop().unwrap_or(self.timers.len() as u32);
+            if place as usize == self.timers.len() {
                 self.timers.push(timer);
             }
+            slot.0 = FREQUENT as u32 + place;
         }
-        self.timers[slot.0 as usize] = timer;
-        self.armed += 1;
-        self.heap.set(Key::new(at, self.armed), slot.0);
+        let place = slot.0 - FREQUENT as u32;
+        self.timers[place as usize] = timer;
+        self.heap.set(key, place);
     }
 
     /// Moves a timer that is armed; does nothing to one that is not.
+    #[inline]
     pub(crate) fn rearm(&mut self, slot: &mut TimerSlot, at: Instant) {
         if at == Instant::MAX {
             self.clear(slot);
         } else if self.deadline(slot).is_some_and(|armed_for| armed_for != at) {
-            self.armed += 1;
-            self.heap.set(Key::new(at, self.armed), slot.0);
+            let key = self.next_key(at);
+            match self.frequent.get_mut(slot.0 as usize) {
+                Some(frequent) => frequent.0 = key,
+                None => self.heap.set(key, slot.0 - FREQUENT as u32),
+            }
         }
     }
 
+    #[inline]
+    fn next_key(&mut self, at: Instant) -> Key {
+        self.armed += 1;
+        Key::new(at, self.armed)
+    }
+
+    #[inline]
     pub(crate) fn clear(&mut self, slot: &mut TimerSlot) {
-        if slot.0 != NONE {
-            self.heap.remove(slot.0);
-            self.free.push(slot.0);
+        if let Some(frequent) = self.frequent.get_mut(slot.0 as usize) {
+            frequent.0 = Key::NEVER;
+        } else if slot.0 != NONE {
+            let place = slot.0 - FREQUENT as u32;
+            self.heap.remove(place);
+            self.free.push(place);
             slot.0 = NONE;
         }
     }
 
     /// When the timer is due, if it is armed.
+    #[inline]
     pub(crate) fn deadline(&self, slot: &TimerSlot) -> Option<Instant> {
-        self.heap.key(slot.0).map(Key::at)
+        match self.frequent.get(slot.0 as usize) {
+            Some((key, _)) => (*key != Key::NEVER).then_some(key.at()),
+            None => {
+                let place = slot.0.wrapping_sub(FREQUENT as u32);
+                self.heap.key(place).map(Key::at)
+            }
+        }
     }
 
     /// All armed timers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Instant, Timer)> {
-        let heap = self.heap.iter();
-        heap.map(|(key, slot)| (key.at(), self.timers[slot as usize]))
+        let others = self.heap.iter();
+        let others = others.map(|(key, place)| (key, self.timers[place as usize]));
+        let frequent = self.frequent.into_iter();
+        let armed = frequent.filter(|(key, _)| *key != Key::NEVER);
+        armed.chain(others).map(|(key, timer)| (key.at(), timer))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.iter().next().is_none()
     }
 }
 
@@ -172,6 +257,26 @@ mod tests {
             timers.clear(&mut slots[node as usize]);
         }
         assert_eq!(timers.peek(), None);
+    }
+
+    #[test]
+    fn a_frequent_timer_takes_its_turn_among_the_others() {
+        let mut timers = Timers::new();
+        let (mut dial, mut stall, mut limit) =
+            (TimerSlot::UNARMED, TimerSlot::WRITE_STALL, TimerSlot::LIMIT);
+        timers.set(&mut dial, at(5), Timer::Dial);
+        timers.set(&mut stall, at(5), Timer::WriteStall);
+        timers.set(&mut limit, at(7), Timer::Limit);
+        assert_eq!(timers.peek(), Some((at(5), Timer::Dial)));
+        timers.clear(&mut dial);
+        assert_eq!(timers.peek(), Some((at(5), Timer::WriteStall)));
+        timers.rearm(&mut limit, at(4));
+        assert_eq!(timers.peek(), Some((at(4), Timer::Limit)));
+        timers.clear(&mut limit);
+        timers.rearm(&mut limit, at(1));
+        assert_eq!(timers.deadline(&limit), None);
+        timers.clear(&mut stall);
+        assert!(timers.is_empty());
     }
 
     #[test]

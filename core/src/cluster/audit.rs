@@ -107,7 +107,7 @@ impl Cluster {
             let flight = &self.flights[f];
             must!(flight.connection == c, "a flight of another connection");
             must!(
-                connection.serials.get(flight.serial) == Some(f),
+                self.flight_of(c, flight.serial) == Some(f),
                 "serial {}",
                 flight.serial
             );
@@ -122,7 +122,7 @@ impl Cluster {
                 flight.state
             );
             must!(
-                flight.request == NONE || self.requests[flight.request].place == Place::Flight(f),
+                flight.request == NONE || self.requests[flight.request].place() == Place::Flight(f),
                 "its request is elsewhere"
             );
         }
@@ -138,7 +138,7 @@ impl Cluster {
             "counts are {kept:?}, should be {counted:?}"
         );
         let stalls = connection.is_established() && (unaccepted > 0 || connection.blocked);
-        let armed = self.timers.deadline(&connection.stall_timer).is_some();
+        let armed = self.stalls.deadline(&self.stall_links, c).is_some();
         let endless = self.now.after(self.config.write_timeout) == crate::Instant::MAX;
         must!(
             armed == stalls || (stalls && endless),
@@ -154,21 +154,26 @@ impl Cluster {
         let (mut waiting, mut bytes) = (0, 0);
         for (r, request) in self.requests.iter() {
             let id = self.request_id(r);
-            must!(request.place != Place::Nowhere, "{id} is nowhere");
-            if !matches!(request.place, Place::Flight(_)) {
+            must!(request.place() != Place::Nowhere, "{id} is nowhere");
+            if !matches!(request.place(), Place::Flight(_)) {
                 waiting += 1;
                 bytes += u64::from(request.bytes);
             }
-            let queued = matches!(request.place, Place::AnyQueue | Place::NodeQueue(_));
+            let queued = matches!(request.place(), Place::AnyQueue | Place::NodeQueue(_));
             must!(
                 queued == self.queue_positions.contains(r),
                 "{id}: {:?}",
-                request.place
+                request.place()
             );
-            let deadline = self.request_deadlines.deadline(&self.request_links, r);
-            let armed = deadline.unwrap_or(crate::Instant::MAX);
-            must!(armed == request.deadline, "{id}: deadline {armed}");
         }
+        let extras = self
+            .requests
+            .iter()
+            .filter(|&(r, _)| self.extra(r).is_some());
+        must!(
+            extras.count() == self.extras.len(),
+            "extras without a request"
+        );
         must!(
             self.waiting == waiting,
             "{} waiting, should be {waiting}",
@@ -194,7 +199,7 @@ impl Cluster {
             || self
                 .any_queue
                 .iter()
-                .all(|(_, r)| self.requests[r].barred.is_some())
+                .all(|(_, r)| self.barred_node(r).is_some())
     }
 
     fn audit_counts(&self) -> Result<(), String> {
@@ -275,9 +280,11 @@ impl Cluster {
                 Timer::NextAttempt { node } | Timer::ThrottleEnd { node } => {
                     self.nodes.contains(node)
                 }
-                Timer::Attempt { connection, .. }
-                | Timer::GiveUp { connection, .. }
-                | Timer::WriteStall { connection }
+                Timer::Attempt { class } => self.attempt_deadlines.attempts.first(class).is_some(),
+                Timer::GiveUp { class } => self.attempt_deadlines.give_ups.first(class).is_some(),
+                Timer::WriteStall => self.stalls.first(0).is_some(),
+                Timer::OwnAttempt { connection, .. }
+                | Timer::OwnGiveUp { connection, .. }
                 | Timer::Keepalive { connection }
                 | Timer::Probe { connection }
                 | Timer::Drain { connection } => self.connections.contains(connection),

@@ -19,10 +19,16 @@ impl Cluster {
                 Timer::ThrottleEnd { node } => self.end_throttle(node),
                 Timer::Request { class } => self.requests_timed_out(class),
                 Timer::QueueAge => self.requests_expired(),
-                Timer::Attempt { connection, class } => self.attempts_timed_out(connection, class),
-                Timer::GiveUp { connection, class } => self.requests_given_up(connection, class),
+                Timer::Attempt { class } => self.attempts_timed_out(None, class),
+                Timer::GiveUp { class } => self.requests_given_up(None, class),
+                Timer::OwnAttempt { connection, class } => {
+                    self.attempts_timed_out(Some(connection), class);
+                }
+                Timer::OwnGiveUp { connection, class } => {
+                    self.requests_given_up(Some(connection), class);
+                }
                 Timer::Retry { request } => self.retry_is_due(request),
-                Timer::WriteStall { connection } => self.write_stalled(connection),
+                Timer::WriteStall => self.writes_stalled(),
                 Timer::Limit => self.retire_past_limit(),
                 Timer::Keepalive { connection } => self.keepalive_is_due(connection),
                 Timer::Probe { connection } => self.probe_is_due(connection),
@@ -47,6 +53,11 @@ impl Cluster {
         })
     }
 
+    fn attempt_reason(&self, first: Option<u32>) -> DeadlineReason {
+        let f = first.expect("a deadline is armed for a flight");
+        DeadlineReason::Attempt(self.connection_id(self.flights[f].connection))
+    }
+
     fn reason(&self, timer: Timer) -> DeadlineReason {
         match timer {
             Timer::Setup { attempt } => {
@@ -64,12 +75,21 @@ impl Cluster {
             Timer::ThrottleEnd { node } => DeadlineReason::ThrottleEnd(self.node_id(node)),
             Timer::Request { .. } => DeadlineReason::Request,
             Timer::QueueAge => DeadlineReason::QueueAge,
-            Timer::Attempt { connection, .. } | Timer::GiveUp { connection, .. } => {
+            Timer::Attempt { class } => {
+                let queues = &self.attempt_deadlines.attempts;
+                self.attempt_reason(queues.first(class))
+            }
+            Timer::GiveUp { class } => {
+                let queues = &self.attempt_deadlines.give_ups;
+                self.attempt_reason(queues.first(class))
+            }
+            Timer::OwnAttempt { connection, .. } | Timer::OwnGiveUp { connection, .. } => {
                 DeadlineReason::Attempt(self.connection_id(connection))
             }
             Timer::Retry { request } => DeadlineReason::Retry(self.request_id(request)),
-            Timer::WriteStall { connection } => {
-                DeadlineReason::WriteStall(self.connection_id(connection))
+            Timer::WriteStall => {
+                let c = self.stalls.first(0).expect("a transport has bytes to take");
+                DeadlineReason::WriteStall(self.connection_id(c))
             }
             Timer::Limit => DeadlineReason::Limit,
             Timer::Keepalive { connection } => {

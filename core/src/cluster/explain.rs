@@ -104,22 +104,23 @@ impl Cluster {
 
     fn why_for(&self, r: u32, n: u32) -> Why {
         let request = &self.requests[r];
-        if let Place::Flight(f) = request.place
+        if let Place::Flight(f) = request.place()
             && self.nodes[n].connection == self.flights[f].connection
         {
             let handed_over = self.flights[f].state != FlightState::Emitted;
             return Why::Chosen { handed_over };
         }
-        if request.target.is_some_and(|target| target.index != n) {
+        if request.target().is_some_and(|target| target.index != n) {
             return Why::NotItsNode;
         }
-        if let Some(until) = self.timers.deadline(&request.retry_timer) {
+        let retry = self.extra(r).map(|extra| &extra.retry_timer);
+        if let Some(until) = retry.and_then(|timer| self.timers.deadline(timer)) {
             return Why::RetryBackoff(until);
         }
         if self.barred_node(r) == Some(n) {
             return Why::OwnFrameUnfinished;
         }
-        let refused = request.target.is_none() && self.any_is_refused();
+        let refused = request.target().is_none() && self.any_is_refused();
         match self.why(n) {
             Why::Eligible | Why::Unhealthy if refused => Why::RefusedByPolicy,
             why => why,

@@ -35,7 +35,7 @@ use crate::{
     RequestId, RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
     collections::{DeadlineLinks, DeadlineQueues, Heap, IndexedHeap, Links, List, Positions, Slab},
     node::{Attempt, Connection, DialKey, Ending, Governor, Node, Resting, WantedKey},
-    request::{Flight, Request},
+    request::{AttemptDeadlines, AttemptLinks, Extra, Flight, Request},
     rng::{Purpose, Rng},
     select::ReadySet,
     servers::{Departed, Entries, Index},
@@ -166,6 +166,7 @@ pub struct Cluster {
 
     // Requests (SEMANTICS 4).
     pub(crate) requests: Slab<Request>,
+    pub(crate) extras: Slab<Extra>,
     pub(crate) flights: Slab<Flight>,
     pub(crate) any_queue: Heap<u64>,
     pub(crate) queue_positions: Positions,
@@ -181,8 +182,11 @@ pub struct Cluster {
     pub(crate) queue_ages: DeadlineQueues,
     pub(crate) age_links: DeadlineLinks,
     pub(crate) flight_links: Links,
-    pub(crate) attempt_links: DeadlineLinks,
-    pub(crate) give_up_links: DeadlineLinks,
+    pub(crate) attempt_deadlines: AttemptDeadlines,
+    pub(crate) attempt_links: AttemptLinks,
+    /// When transports that have something to write must accept bytes, by connection.
+    pub(crate) stalls: DeadlineQueues,
+    pub(crate) stall_links: DeadlineLinks,
     pub(crate) waiting: u32,
     pub(crate) waiting_bytes: u64,
     pub(crate) in_flight: u32,
@@ -264,6 +268,7 @@ impl Cluster {
             update: 0,
             entries: Entries::default(),
             requests: Slab::new(),
+            extras: Slab::new(),
             flights: Slab::new(),
             any_queue: Heap::new(),
             queue_positions: Positions::default(),
@@ -271,13 +276,15 @@ impl Cluster {
             fail_fast_positions: Positions::default(),
             delayed: List::EMPTY,
             delayed_links: Links::default(),
-            request_deadlines: DeadlineQueues::default(),
+            request_deadlines: DeadlineQueues::new(TimerSlot::REQUEST),
             request_links: DeadlineLinks::default(),
-            queue_ages: DeadlineQueues::default(),
+            queue_ages: DeadlineQueues::new(TimerSlot::UNARMED),
             age_links: DeadlineLinks::default(),
             flight_links: Links::default(),
-            attempt_links: DeadlineLinks::default(),
-            give_up_links: DeadlineLinks::default(),
+            attempt_deadlines: AttemptDeadlines::new(TimerSlot::ATTEMPT),
+            attempt_links: AttemptLinks::default(),
+            stalls: DeadlineQueues::new(TimerSlot::WRITE_STALL),
+            stall_links: DeadlineLinks::default(),
             waiting: 0,
             waiting_bytes: 0,
             in_flight: 0,
@@ -293,7 +300,7 @@ impl Cluster {
             setup_failures_now: 0,
             wants_another: false,
             dial_timer: TimerSlot::UNARMED,
-            limit_timer: TimerSlot::UNARMED,
+            limit_timer: TimerSlot::LIMIT,
             session_timer: TimerSlot::UNARMED,
             shutdown_timer: TimerSlot::UNARMED,
         }
@@ -409,13 +416,19 @@ impl Cluster {
 
     /// What every call from outside does around its own work: time moves on, and what has become
     /// possible is done.
+    #[inline]
     fn call<T>(&mut self, now: Instant, work: impl FnOnce(&mut Self) -> T) -> T {
         self.advance(now);
         let result = work(self);
         match self.run {
             Run::Running => {
-                self.hand_over();
-                self.dial_who_is_wanted();
+                if !(self.to_serve.is_empty() && self.any_queue.is_empty()) {
+                    self.hand_over();
+                }
+                if !self.nobody_waits_for_a_node() {
+                    self.dial_who_is_wanted();
+                }
+                self.setup_failures_now = 0;
             }
             Run::Draining(_) => {
                 self.to_serve.clear();
@@ -427,14 +440,15 @@ impl Cluster {
     }
 
     /// Time never goes back (SEMANTICS 1.2).
+    #[inline]
     fn advance(&mut self, now: Instant) {
         if now > self.now {
             self.now = now;
             self.end_rests();
+            self.mark_past_limit();
         } else if now < self.now {
             self.stats.backward_clocks += 1;
         }
-        self.mark_past_limit();
     }
 
     /// Nodes whose rest or throttle is over become eligible in any call (1.1). Nothing rests only

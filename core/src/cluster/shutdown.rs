@@ -95,7 +95,7 @@ impl Cluster {
     fn fail_overdue(&mut self) {
         let mut next = self.requests.next_from(0);
         while let Some(r) = next {
-            if self.requests[r].place == Place::Overdue {
+            if self.requests[r].place() == Place::Overdue {
                 self.complete_failed(r, Reason::Closed);
             }
             next = self.requests.next_from(r + 1);

@@ -4,10 +4,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::time::Duration;
 
-use super::{
-    NONE,
-    list::{Links, List},
-};
+use super::NONE;
 use crate::{
     Instant,
     time::nanos,
@@ -21,15 +18,52 @@ const KEPT_QUEUES: usize = 16;
 /// The deadlines and links of all items, by id. An id is in at most one of the queues over one
 /// table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DeadlineLinks {
-    links: Links,
-    deadlines: Vec<(Instant, u32)>,
+pub(crate) struct DeadlineLinks(Vec<Item>);
+
+/// Packed, as there is one for each request and one for each attempt.
+#[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed(4))]
+struct Item {
+    at: Instant,
+    previous: u32,
+    next: u32,
+    /// Its queue, or `NONE`.
+    class: u32,
+}
+
+impl Item {
+    const NOWHERE: Self = Self {
+        at: Instant::ORIGIN,
+        previous: NONE,
+        next: NONE,
+        class: NONE,
+    };
+
+    /// Its deadline, in queues that have moved so far.
+    const fn at(&self, shift: u64) -> Instant {
+        Instant::from_nanos(self.at.as_nanos().saturating_add(shift))
+    }
+}
+
+impl DeadlineLinks {
+    /// The item, if it has a deadline.
+    fn get(&self, id: u32) -> Option<&Item> {
+        self.0.get(id as usize).filter(|item| item.class != NONE)
+    }
+
+    #[cold]
+    fn grow_to(&mut self, id: u32) {
+        self.0.resize(id as usize + 1, Item::NOWHERE);
+    }
 }
 
 /// One queue for each distinct timeout.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct DeadlineQueues {
-    classes: BTreeMap<Duration, u32>,
+    /// The first queue's timer.
+    first_timer: TimerSlot,
+    /// By timeout in nanoseconds.
+    classes: BTreeMap<u64, u32>,
     /// The class asked for last, as most requests have the same timeout.
     latest: u32,
     queues: Vec<Queue>,
@@ -40,16 +74,31 @@ pub(crate) struct DeadlineQueues {
 
 #[derive(Clone, Debug)]
 struct Queue {
-    timeout: Duration,
+    /// In nanoseconds.
+    timeout: u64,
     /// It has its timeout's entry in `classes`; else it is free.
     in_use: bool,
-    items: List,
+    first: u32,
+    last: u32,
     timer: TimerSlot,
 }
 
 impl DeadlineQueues {
+    /// Queues of which the first, which most items will be in, has this timer.
+    pub(crate) const fn new(first_timer: TimerSlot) -> Self {
+        Self {
+            first_timer,
+            classes: BTreeMap::new(),
+            latest: 0,
+            queues: Vec::new(),
+            free: Vec::new(),
+            shift: 0,
+        }
+    }
+
     /// Adds a deadline `timeout` after `from`, which must not lie before the one given last.
     /// Nothing is added if that is never.
+    #[inline]
     pub(crate) fn push(
         &mut self,
         links: &mut DeadlineLinks,
@@ -57,62 +106,98 @@ impl DeadlineQueues {
         (id, from, timeout): (u32, Instant, Duration),
         timer: impl FnOnce(u32) -> Timer,
     ) {
-        let at = from + timeout;
-        if at == Instant::MAX {
+        let timeout = nanos(timeout);
+        let at = from.as_nanos().saturating_add(timeout);
+        if at == u64::MAX {
             return;
         }
         let class = self.class(timeout);
-        if links.deadlines.len() <= id as usize {
-            links
-                .deadlines
-                .resize(id as usize + 1, (Instant::MAX, NONE));
+        if links.0.len() <= id as usize {
+            links.grow_to(id);
         }
-        links.deadlines[id as usize] = (
-            Instant::from_nanos(at.as_nanos().saturating_sub(self.shift)),
-            class,
-        );
         let queue = &mut self.queues[class as usize];
-        if queue.items.is_empty() {
-            timers.set(&mut queue.timer, at, timer(class));
+        let previous = core::mem::replace(&mut queue.last, id);
+        links.0[id as usize] = Item {
+            at: Instant::from_nanos(at.saturating_sub(self.shift)),
+            previous,
+            next: NONE,
+            class,
+        };
+        match links.0.get_mut(previous as usize) {
+            Some(previous) => previous.next = id,
+            None => {
+                queue.first = id;
+                timers.set(&mut queue.timer, Instant::from_nanos(at), timer(class));
+            }
         }
-        queue.items.push(&mut links.links, id);
     }
 
     /// Takes out the deadline of `id`, if it has one here.
+    #[inline]
     pub(crate) fn remove(&mut self, links: &mut DeadlineLinks, timers: &mut Timers, id: u32) {
-        let Some((_, class)) = links.deadlines.get_mut(id as usize) else {
+        let Some(&Item {
+            previous,
+            next,
+            class,
+            ..
+        }) = links.get(id)
+        else {
             return;
         };
-        let class = core::mem::replace(class, NONE);
-        if class == NONE {
+        links.0[id as usize].class = NONE;
+        let queue = &mut self.queues[class as usize];
+        match links.0.get_mut(next as usize) {
+            Some(next) => next.previous = previous,
+            None => queue.last = previous,
+        }
+        if let Some(previous) = links.0.get_mut(previous as usize) {
+            previous.next = next;
             return;
         }
-        let queue = &mut self.queues[class as usize];
-        let was_first = queue.items.first() == Some(id);
-        queue.items.remove(&mut links.links, id);
-        if was_first {
-            self.rearm(links, timers, class);
+        queue.first = next;
+        match links.0.get(next as usize) {
+            Some(first) => timers.rearm(&mut queue.timer, first.at(self.shift)),
+            None => {
+                timers.clear(&mut queue.timer);
+                if self.classes.len() > KEPT_QUEUES {
+                    self.forget(class);
+                }
+            }
         }
+    }
+
+    /// The first item of the queue.
+    pub(crate) fn first(&self, class: u32) -> Option<u32> {
+        let first = self.queues.get(class as usize)?.first;
+        (first != NONE).then_some(first)
     }
 
     /// The first item of the queue, if it is due.
     pub(crate) fn due(&self, links: &DeadlineLinks, class: u32, now: Instant) -> Option<u32> {
-        let first = self.queues.get(class as usize)?.items.first()?;
+        let first = self.first(class)?;
         (self.deadline(links, first)? <= now).then_some(first)
     }
 
     /// When `id` is due, if it has a deadline here.
     pub(crate) fn deadline(&self, links: &DeadlineLinks, id: u32) -> Option<Instant> {
-        let (at, class) = *links.deadlines.get(id as usize)?;
-        let at = at.as_nanos().saturating_add(self.shift);
-        (class != NONE).then_some(Instant::from_nanos(at))
+        links.get(id).map(|item| item.at(self.shift))
+    }
+
+    /// The timeout of `id`, if it has a deadline here.
+    pub(crate) fn timeout(&self, links: &DeadlineLinks, id: u32) -> Option<Duration> {
+        let item = links.get(id)?;
+        let timeout = self.queues[item.class as usize].timeout;
+        Some(Duration::from_nanos(timeout))
     }
 
     /// Moves all deadlines.
     pub(crate) fn shift(&mut self, links: &DeadlineLinks, timers: &mut Timers, by: Duration) {
         self.shift = self.shift.saturating_add(nanos(by));
-        for class in 0..self.queues.len() as u32 {
-            self.rearm(links, timers, class);
+        for &class in self.classes.values() {
+            let queue = &mut self.queues[class as usize];
+            if let Some(first) = links.0.get(queue.first as usize) {
+                timers.rearm(&mut queue.timer, first.at(self.shift));
+            }
         }
     }
 
@@ -123,56 +208,45 @@ impl DeadlineQueues {
         }
     }
 
-    fn rearm(&mut self, links: &DeadlineLinks, timers: &mut Timers, class: u32) {
-        let first = self.queues[class as usize].items.first();
-        let at = first.and_then(|id| self.deadline(links, id));
-        let queue = &mut self.queues[class as usize];
-        match at {
-            Some(at) => timers.rearm(&mut queue.timer, at),
-            None => {
-                timers.clear(&mut queue.timer);
-                if queue.in_use && self.classes.len() > KEPT_QUEUES {
-                    queue.in_use = false;
-                    self.classes.remove(&queue.timeout);
-                    self.free.push(class);
-                }
-            }
+    #[inline]
+    fn class(&mut self, timeout: u64) -> u32 {
+        match self.queues.get(self.latest as usize) {
+            Some(queue) if queue.timeout == timeout && queue.in_use => {}
+            _ => self.latest = self.find_class(timeout),
         }
-    }
-
-    fn class(&mut self, timeout: Duration) -> u32 {
-        if let Some(queue) = self.queues.get(self.latest as usize)
-            && queue.timeout == timeout
-            && queue.in_use
-        {
-            return self.latest;
-        }
-        self.latest = match self.classes.get(&timeout) {
-            Some(&class) => class,
-            None => self.new_class(timeout),
-        };
         self.latest
     }
 
-    fn new_class(&mut self, timeout: Duration) -> u32 {
-        let queue = Queue {
-            in_use: true,
-            timeout,
-            items: List::EMPTY,
-            timer: TimerSlot::UNARMED,
-        };
+    fn find_class(&mut self, timeout: u64) -> u32 {
+        if let Some(&class) = self.classes.get(&timeout) {
+            return class;
+        }
         let class = match self.free.pop() {
             Some(class) => {
-                self.queues[class as usize] = queue;
+                let queue = &mut self.queues[class as usize];
+                (queue.timeout, queue.in_use) = (timeout, true);
                 class
             }
             None => {
-                self.queues.push(queue);
+                self.queues.push(Queue {
+                    timeout,
+                    in_use: true,
+                    first: NONE,
+                    last: NONE,
+                    timer: core::mem::replace(&mut self.first_timer, TimerSlot::UNARMED),
+                });
                 self.queues.len() as u32 - 1
             }
         };
         self.classes.insert(timeout, class);
         class
+    }
+
+    fn forget(&mut self, class: u32) {
+        let queue = &mut self.queues[class as usize];
+        queue.in_use = false;
+        self.classes.remove(&queue.timeout);
+        self.free.push(class);
     }
 }
 
@@ -189,7 +263,7 @@ mod tests {
     impl Fixture {
         fn new() -> Self {
             Self {
-                queues: DeadlineQueues::default(),
+                queues: DeadlineQueues::new(TimerSlot::UNARMED),
                 links: DeadlineLinks::default(),
                 timers: Timers::new(),
             }

@@ -15,8 +15,32 @@ pub(crate) struct Slab<T> {
 #[derive(Clone, Debug)]
 struct Place<T> {
     generation: u32,
-    next_free: u32,
-    value: Option<T>,
+    content: Content<T>,
+}
+
+#[derive(Clone, Debug)]
+enum Content<T> {
+    Object(T),
+    /// The next free place, or `NONE`.
+    Free(u32),
+}
+
+impl<T> Content<T> {
+    #[inline]
+    const fn object(&self) -> Option<&T> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Free(_) => None,
+        }
+    }
+
+    #[inline]
+    const fn object_mut(&mut self) -> Option<&mut T> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Free(_) => None,
+        }
+    }
 }
 
 impl<T> Slab<T> {
@@ -29,56 +53,61 @@ impl<T> Slab<T> {
     }
 
     /// The index and generation of the new object.
-    pub(crate) fn insert(&mut self, value: T) -> (u32, u32) {
+    #[inline]
+    pub(crate) fn insert(&mut self, object: T) -> (u32, u32) {
         self.len += 1;
         let index = self.first_free;
-        if let Some(place) = self.places.get_mut(index as usize) {
-            self.first_free = place.next_free;
-            place.value = Some(value);
+        if let Some(place) = self.places.get_mut(index as usize)
+            && let Content::Free(next) = place.content
+        {
+            self.first_free = next;
+            place.content = Content::Object(object);
             return (index, place.generation);
         }
         let index = u32::try_from(self.places.len()).expect("fewer than 2^32 objects");
         self.places.push(Place {
             generation: 0,
-            next_free: NONE,
-            value: Some(value),
+            content: Content::Object(object),
         });
         (index, 0)
     }
 
     /// Takes out the object at `index`, if there is one. A place whose generations are used up is
     /// never used again, so that no id ever names two objects.
+    #[inline]
     pub(crate) fn remove(&mut self, index: u32) -> Option<T> {
         let place = self.places.get_mut(index as usize)?;
-        let value = place.value.take()?;
+        place.content.object()?;
+        let free = Content::Free(self.first_free);
+        let content = core::mem::replace(&mut place.content, free);
         self.len -= 1;
         if let Some(generation) = place.generation.checked_add(1) {
             place.generation = generation;
-            place.next_free = self.first_free;
             self.first_free = index;
         }
-        Some(value)
+        match content {
+            Content::Object(object) => Some(object),
+            Content::Free(_) => None,
+        }
     }
 
     /// The object that `index` and `generation` name.
     #[inline]
     pub(crate) fn get(&self, index: u32, generation: u32) -> Option<&T> {
         let place = self.places.get(index as usize)?;
-        place
-            .value
-            .as_ref()
-            .filter(|_| place.generation == generation)
+        let object = place.content.object()?;
+        (place.generation == generation).then_some(object)
     }
 
     /// The object at `index`, whatever its generation.
     #[inline]
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
-        self.places.get_mut(index as usize)?.value.as_mut()
+        self.places.get_mut(index as usize)?.content.object_mut()
     }
 
     pub(crate) fn contains(&self, index: u32) -> bool {
         let place = self.places.get(index as usize);
-        place.is_some_and(|place| place.value.is_some())
+        place.is_some_and(|place| place.content.object().is_some())
     }
 
     /// The generation of the place at `index`.
@@ -99,12 +128,13 @@ impl<T> Slab<T> {
         let indices = 0..;
         indices
             .zip(&self.places)
-            .filter_map(|(index, place)| Some((index, place.value.as_ref()?)))
+            .filter_map(|(index, place)| Some((index, place.content.object()?)))
     }
 
     /// The first object at or after `index`.
     pub(crate) fn next_from(&self, index: u32) -> Option<u32> {
-        (index..self.places.len() as u32).find(|&i| self.places[i as usize].value.is_some())
+        (index..self.places.len() as u32)
+            .find(|&i| self.places[i as usize].content.object().is_some())
     }
 }
 
@@ -114,16 +144,16 @@ impl<T> core::ops::Index<u32> for Slab<T> {
 
     #[inline]
     fn index(&self, index: u32) -> &T {
-        let value = self.places[index as usize].value.as_ref();
-        value.expect("an index held by the core names a live object")
+        let object = self.places[index as usize].content.object();
+        object.expect("an index held by the core names a live object")
     }
 }
 
 impl<T> core::ops::IndexMut<u32> for Slab<T> {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut T {
-        let value = self.places[index as usize].value.as_mut();
-        value.expect("an index held by the core names a live object")
+        let object = self.places[index as usize].content.object_mut();
+        object.expect("an index held by the core names a live object")
     }
 }
 

@@ -1,11 +1,13 @@
 //! What is kept of one transport.
 
+use alloc::boxed::Box;
 use core::net::SocketAddr;
 
 use super::Upkeep;
 use crate::{
     Instant, NodeId,
-    collections::{DeadlineQueues, List, SerialMap},
+    collections::{List, SerialMap},
+    request::AttemptDeadlines,
     timers::TimerSlot,
 };
 
@@ -48,10 +50,8 @@ pub(crate) struct Connection {
     /// Of these, frames not wholly accepted, begun or not.
     pub(crate) unaccepted: u32,
 
-    /// Attempt deadlines, of open requests and tombstones.
-    pub(crate) attempts: DeadlineQueues,
-    /// Shorter timeouts that give up one request alone.
-    pub(crate) give_ups: DeadlineQueues,
+    /// The deadlines of its flights, if it was ever throttled.
+    pub(crate) own_deadlines: Option<Box<AttemptDeadlines>>,
     pub(crate) throttled_until: Instant,
     pub(crate) blocked: bool,
 
@@ -62,7 +62,6 @@ pub(crate) struct Connection {
     pub(crate) reply_resets_node: bool,
 
     pub(crate) upkeep: Upkeep,
-    pub(crate) stall_timer: TimerSlot,
     pub(crate) drain_timer: TimerSlot,
 }
 
@@ -83,8 +82,7 @@ impl Connection {
             open: 0,
             partial: 0,
             unaccepted: 0,
-            attempts: DeadlineQueues::default(),
-            give_ups: DeadlineQueues::default(),
+            own_deadlines: None,
             throttled_until: Instant::ORIGIN,
             blocked: false,
             timeouts_in_a_row: 0,
@@ -92,7 +90,6 @@ impl Connection {
             replied: false,
             reply_resets_node: false,
             upkeep: Upkeep::new(),
-            stall_timer: TimerSlot::UNARMED,
             drain_timer: TimerSlot::UNARMED,
         }
     }

@@ -154,22 +154,18 @@ impl Cluster {
     /// The last part of every call: dials whom it wants, as far as the governor lets it, and arms
     /// the timer for the next dial.
     pub(crate) fn dial_who_is_wanted(&mut self) {
-        if self.nobody_waits_for_a_node() {
-            self.setup_failures_now = 0;
-            return;
-        }
         while self.governor_is_open()
             && let Some((n, dial_for)) = self.next_to_dial()
         {
             self.dial(n, dial_for);
         }
-        self.setup_failures_now = 0;
         self.wants_another = false;
         self.arm_dial_timer();
     }
 
     /// The usual case, told cheaply: there is nothing to dial and no timer to set.
-    fn nobody_waits_for_a_node(&self) -> bool {
+    #[inline]
+    pub(crate) fn nobody_waits_for_a_node(&self) -> bool {
         self.wanted.is_empty()
             && self.any_queue.is_empty()
             && !self.wants_another

@@ -275,13 +275,14 @@ impl Cluster {
     pub(crate) fn end_transport(&mut self, c: u32, cause: Cause, reported: bool) {
         let id = self.connection_id(c);
         self.stop_upkeep(c, true);
+        self.stop_stall_timer(c);
         let Some(mut connection) = self.connections.remove(c) else {
             return;
         };
-        self.timers.clear(&mut connection.stall_timer);
         self.timers.clear(&mut connection.drain_timer);
-        connection.attempts.disarm(&mut self.timers);
-        connection.give_ups.disarm(&mut self.timers);
+        if let Some(own) = &mut connection.own_deadlines {
+            own.disarm(&mut self.timers);
+        }
         if !reported {
             self.outputs.action(match connection.phase {
                 Phase::Connecting | Phase::Handshaking => Action::Abort { connection: id },

@@ -104,11 +104,14 @@ impl Cluster {
 
     /// Sets when the connection reaches its next limit. Called whenever it turns busy or idle.
     pub(crate) fn update_limit(&mut self, c: u32) {
+        let keeps_all = self.config.effective_warm() == Warm::All;
+        if keeps_all && self.config.max_age == Limit::Never {
+            return;
+        }
         let connection = &self.connections[c];
         if connection.phase != Phase::Ready || connection.upkeep.past_limit {
             return;
         }
-        let keeps_all = self.config.effective_warm() == Warm::All;
         let idle_at = match connection.in_flight {
             0 if !keeps_all => connection.upkeep.last_active.after(self.config.max_idle),
             _ => Instant::MAX,
@@ -305,11 +308,11 @@ impl Cluster {
 
     /// A reply came.
     pub(crate) fn reply_heals(&mut self, c: u32) {
-        self.connections[c].timeouts_in_a_row = 0;
         self.connections[c].upkeep.next_probe = FIRST_PROBE;
         self.heal(c);
     }
 
+    #[inline]
     fn heal(&mut self, c: u32) {
         let connection = &mut self.connections[c];
         connection.timeouts_in_a_row = 0;

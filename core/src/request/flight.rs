@@ -1,10 +1,9 @@
 //! What is on a connection: hand-over, acceptance, replies, throttles (SEMANTICS 4.3, 4.4, 4.6).
 
-use core::time::Duration;
-
-use super::{Place, Request};
+use super::Place;
 use crate::{
-    Action, Cause, Cluster, Event, Instant, Next, ReplyTo, Stage, Success, SuccessKind, Verdict,
+    Action, Cause, Cluster, Event, Instant, Limit, Next, ReplyTo, Stage, Success, SuccessKind,
+    Verdict,
     collections::NONE,
     node::{Ending, Phase},
     timers::Timer,
@@ -39,17 +38,18 @@ impl Cluster {
     /// Hands a request to a node that can take it.
     pub(crate) fn emit(&mut self, r: u32, n: u32) {
         let c = self.nodes[n].connection;
-        let connection = &mut self.connections[c];
-        while connection.serials.get(connection.next_serial).is_some() {
-            connection.next_serial = connection.next_serial.wrapping_add(1);
+        let mut serial = self.connections[c].next_serial;
+        while self.flight_of(c, serial).is_some() {
+            serial = serial.wrapping_add(1);
         }
-        let serial = connection.next_serial;
+        let connection = &mut self.connections[c];
         connection.next_serial = serial.wrapping_add(1);
         connection.issued += 1;
         connection.in_flight += 1;
         connection.open += 1;
         connection.unaccepted += 1;
         let starts_to_wait = connection.unaccepted == 1 && !connection.blocked;
+        let (in_flight, limit) = (connection.in_flight, connection.limit);
         let request = &mut self.requests[r];
         let (f, _) = self.flights.insert(Flight {
             request: r,
@@ -59,16 +59,19 @@ impl Cluster {
             expects_reply: request.expects_reply,
             accepted: false,
         });
-        request.place = Place::Flight(f);
-        request.last_node = Some(connection.node);
-        connection.serials.insert(serial, f);
+        request.set_place(Place::Flight(f));
+        let flights = &self.flights;
+        connection.serials.insert(f, |f| flights[f].serial);
         connection.flights.push(&mut self.flight_links, f);
         self.in_flight += 1;
         if starts_to_wait {
             self.restart_stall_timer(c);
         }
-        self.update_standing(n);
-        if self.connections[c].in_flight == 1 {
+        match in_flight < limit {
+            true => self.ready.set_load(n, in_flight),
+            false => self.ready.set(n, None),
+        }
+        if in_flight == 1 {
             self.update_limit(c);
         }
         self.outputs.action(Action::Write {
@@ -78,8 +81,15 @@ impl Cluster {
         });
     }
 
+    /// The flight with this serial.
+    #[inline]
+    pub(crate) fn flight_of(&self, c: u32, serial: u32) -> Option<u32> {
+        let serials = &self.connections[c].serials;
+        serials.get(serial, |f| self.flights[f].serial)
+    }
+
     pub(crate) fn write_started(&mut self, c: u32, serial: u32) {
-        match self.connections[c].serials.get(serial) {
+        match self.flight_of(c, serial) {
             Some(f) if self.flights[f].state == FlightState::Emitted => self.handed_over(f),
             _ => self.stats.stale_facts += 1,
         }
@@ -92,37 +102,18 @@ impl Cluster {
         let (r, c) = (flight.request, flight.connection);
         let request = &mut self.requests[r];
         request.attempts = request.attempts.saturating_add(1);
-        request.answered = false;
-        let own = request.own_timeout;
+        let own = match request.extra {
+            NONE => None,
+            extra => {
+                let extra = &mut self.extras[extra];
+                extra.answered = false;
+                extra.own_timeout
+            }
+        };
         let connection = &mut self.connections[c];
         connection.partial += 1;
         connection.upkeep.note_written(self.now);
-        // While the peer throttles us its replies wait, so the attempt's time does not run yet.
-        let from = self.now.max(connection.throttled_until);
-        let configured = self
-            .config
-            .request_timeout
-            .duration()
-            .unwrap_or(Duration::MAX);
-        let attempt = own.unwrap_or(configured).max(configured);
-        let timer = |class| Timer::Attempt {
-            connection: c,
-            class,
-        };
-        let (links, timers) = (&mut self.attempt_links, &mut self.timers);
-        connection
-            .attempts
-            .push(links, timers, (f, from, attempt), timer);
-        if let Some(own) = own.filter(|own| *own < configured) {
-            let timer = |class| Timer::GiveUp {
-                connection: c,
-                class,
-            };
-            let links = &mut self.give_up_links;
-            connection
-                .give_ups
-                .push(links, timers, (f, from, own), timer);
-        }
+        self.arm_attempt(f, own);
     }
 
     pub(crate) fn write_done(&mut self, c: u32, serial: u32) {
@@ -133,7 +124,7 @@ impl Cluster {
 
     /// False if there is no such frame, or it was accepted before.
     pub(crate) fn frame_accepted(&mut self, c: u32, serial: u32) -> bool {
-        let flight = self.connections[c].serials.get(serial);
+        let flight = self.flight_of(c, serial);
         let Some(f) = flight.filter(|&f| !self.flights[f].accepted) else {
             self.stats.stale_facts += 1;
             return false;
@@ -152,7 +143,7 @@ impl Cluster {
             FlightState::Open if !expects_reply => {
                 let r = self.flights[f].request;
                 self.free_flight(f);
-                self.complete_ok(r, SuccessKind::Sent);
+                self.complete_ok(r, c, SuccessKind::Sent);
             }
             FlightState::Tombstone if !expects_reply => self.free_flight(f),
             FlightState::Trailing => self.free_flight(f),
@@ -162,9 +153,10 @@ impl Cluster {
     }
 
     pub(crate) fn write_rejected(&mut self, c: u32, serial: u32) {
-        match self.connections[c].serials.get(serial) {
+        match self.flight_of(c, serial) {
             Some(f) if self.flights[f].state == FlightState::Emitted => {
                 let r = self.flights[f].request;
+                self.note_where_it_was(f);
                 self.free_flight(f);
                 self.complete_failed(r, crate::Reason::Rejected);
                 self.close_if_drained(c);
@@ -200,8 +192,7 @@ impl Cluster {
         if unaccepted > 0 {
             self.restart_stall_timer(c);
         } else {
-            let slot = &mut self.connections[c].stall_timer;
-            self.timers.clear(slot);
+            self.stop_stall_timer(c);
         }
         if was_blocked {
             self.update_connection_standing(c);
@@ -210,10 +201,18 @@ impl Cluster {
     }
 
     pub(crate) fn restart_stall_timer(&mut self, c: u32) {
-        let at = self.now.after(self.config.write_timeout);
-        let slot = &mut self.connections[c].stall_timer;
-        self.timers
-            .set(slot, at, Timer::WriteStall { connection: c });
+        if let Limit::After(timeout) = self.config.write_timeout {
+            let (links, timers) = (&mut self.stall_links, &mut self.timers);
+            let timer = |_| Timer::WriteStall;
+            self.stalls.remove(links, timers, c);
+            self.stalls
+                .push(links, timers, (c, self.now, timeout), timer);
+        }
+    }
+
+    pub(crate) fn stop_stall_timer(&mut self, c: u32) {
+        let (links, timers) = (&mut self.stall_links, &mut self.timers);
+        self.stalls.remove(links, timers, c);
     }
 
     /// Takes a request's frame back before its first byte left; the request is picked again.
@@ -224,6 +223,7 @@ impl Cluster {
             request: self.request_id(r),
             serial,
         });
+        self.note_where_it_was(f);
         self.free_flight(f);
         self.requeue(r);
     }
@@ -233,7 +233,7 @@ impl Cluster {
         let connection = &self.connections[c];
         let awaiting = match to {
             ReplyTo::Serial(serial) if !connection.has_issued(serial) => return self.nonsense(c),
-            ReplyTo::Serial(serial) => connection.serials.get(serial),
+            ReplyTo::Serial(serial) => self.flight_of(c, serial),
             ReplyTo::Oldest => {
                 let mut flights = connection.flights.iter(&self.flight_links);
                 let oldest = flights.find(|&f| self.awaits_reply(f));
@@ -271,25 +271,29 @@ impl Cluster {
 
     /// What a reply means for its request.
     fn answered(&mut self, r: u32, c: u32, verdict: Verdict) {
+        if verdict.next == Next::Done {
+            return self.complete_ok(r, c, SuccessKind::Reply);
+        }
         let (connection, node) = (self.connection_id(c), self.connections[c].node);
-        let request = &mut self.requests[r];
+        let request = self.requests[r];
         let (stay, avoid) = match verdict.next {
-            Next::Done => return self.complete_ok(r, SuccessKind::Reply),
-            Next::RetryElsewhere if request.target.is_some() => {
-                request.retry_refused = true;
-                return self.complete_ok(r, SuccessKind::Reply);
+            Next::RetryElsewhere if request.target().is_some() => {
+                self.extra_mut(r).retry_refused = true;
+                return self.complete_ok(r, c, SuccessKind::Reply);
             }
-            Next::RetryHere => (Some(connection), None),
             Next::RetryElsewhere => (None, Some(node)),
+            Next::RetryHere | Next::Done => (Some(connection), None),
         };
-        request.answered = true;
-        request.elsewhere = verdict.next == Next::RetryElsewhere;
-        request.stay = stay;
-        request.avoid = avoid;
+        let extra = self.extra_mut(r);
+        extra.last_node = Some(node);
+        extra.answered = true;
+        extra.elsewhere = verdict.next == Next::RetryElsewhere;
+        extra.stay = stay;
+        extra.avoid = avoid;
         let safe = request.idempotent || verdict.not_executed;
         if !(safe && self.try_again(r, verdict.after)) {
-            self.requests[r].retry_refused = true;
-            self.complete_ok(r, SuccessKind::Reply);
+            self.extra_mut(r).retry_refused = true;
+            self.complete_ok(r, c, SuccessKind::Reply);
         }
     }
 
@@ -347,9 +351,7 @@ impl Cluster {
             return;
         }
         connection.throttled_until = until;
-        let timers = &mut self.timers;
-        connection.attempts.shift(&self.attempt_links, timers, by);
-        connection.give_ups.shift(&self.give_up_links, timers, by);
+        self.shift_deadlines(c, by);
         if attached {
             self.nodes[n].throttled_until = until;
             self.throttled.set(until, n);
@@ -378,7 +380,16 @@ impl Cluster {
         }
         self.close_request_of(f);
         self.flights[f].state = FlightState::Trailing;
-        self.remove_deadlines(f);
+        self.disarm_attempt(f);
+    }
+
+    /// The request is about to leave its slot without success.
+    pub(crate) fn note_where_it_was(&mut self, f: u32) {
+        let flight = &self.flights[f];
+        if flight.request != NONE {
+            let node = self.connections[flight.connection].node;
+            self.extra_mut(flight.request).last_node = Some(node);
+        }
     }
 
     /// The request leaves its slot, which stays taken.
@@ -392,11 +403,12 @@ impl Cluster {
 
     /// The slot is free.
     pub(crate) fn free_flight(&mut self, f: u32) {
-        self.remove_deadlines(f);
-        let flight = self.flights.remove(f).expect("the flight is live");
-        let connection = &mut self.connections[flight.connection];
+        self.disarm_attempt(f);
+        let connection = &mut self.connections[self.flights[f].connection];
         connection.flights.remove(&mut self.flight_links, f);
-        connection.serials.remove(flight.serial);
+        let flights = &self.flights;
+        connection.serials.remove(f, |f| flights[f].serial);
+        let flight = self.flights.remove(f).expect("the flight is live");
         connection.in_flight -= 1;
         self.in_flight -= 1;
         match flight.request {
@@ -407,39 +419,41 @@ impl Cluster {
             connection.unaccepted -= 1;
             connection.partial -= u32::from(flight.state != FlightState::Emitted);
             if connection.unaccepted == 0 && !connection.blocked {
-                self.timers.clear(&mut connection.stall_timer);
+                self.stop_stall_timer(flight.connection);
             }
         }
-        if self.connections[flight.connection].in_flight == 0 {
-            self.update_limit(flight.connection);
+        self.slot_is_free(flight.connection);
+    }
+
+    fn slot_is_free(&mut self, c: u32) {
+        let connection = &self.connections[c];
+        let (n, in_flight) = (connection.node.index, connection.in_flight);
+        if connection.phase != Phase::Ready {
+            return;
         }
-        self.update_connection_standing(flight.connection);
+        if in_flight == 0 {
+            self.update_limit(c);
+        }
+        match self.ready.standing(n) {
+            Some(_) => self.ready.set_load(n, in_flight),
+            None => self.update_standing(n),
+        }
+        self.serve_later(n);
     }
 
-    fn remove_deadlines(&mut self, f: u32) {
-        let connection = &mut self.connections[self.flights[f].connection];
-        let timers = &mut self.timers;
-        connection
-            .attempts
-            .remove(&mut self.attempt_links, timers, f);
-        connection
-            .give_ups
-            .remove(&mut self.give_up_links, timers, f);
-    }
-
-    fn complete_ok(&mut self, r: u32, kind: SuccessKind) {
+    fn complete_ok(&mut self, r: u32, c: u32, kind: SuccessKind) {
         let id = self.request_id(r);
-        let request: Request = self.take_request(r);
+        let (request, extra) = self.take_request(r);
         self.stats.succeeded += 1;
         self.outputs.completion(crate::Completion {
             request: id,
             result: Ok(Success {
                 kind,
-                node: request.last_node.expect("it was on a connection"),
+                node: self.connections[c].node,
                 attempts: request.attempts,
                 elapsed: self.now - request.submitted,
-                retry_refused: request.retry_refused,
-                budget_exhausted: request.budget_exhausted,
+                retry_refused: extra.as_ref().is_some_and(|extra| extra.retry_refused),
+                budget_exhausted: extra.is_some_and(|extra| extra.budget_exhausted),
             }),
         });
     }

@@ -2,39 +2,56 @@
 //!
 //! - `submit`: accepting, refusing, cancelling (4.1, 4.9, 6.1)
 //! - `queue`: who gets a free slot (4.2, 5.1)
+//! - `attempt_deadlines`: when a reply must be there (4.5, 4.6)
 //! - `flight`: what is on a connection: hand-over, acceptance, replies, throttles (4.3, 4.4, 4.6)
 //! - `timeout`: deadlines, attempt timeouts, write stalls (4.5, 5.3, 8.3)
 //! - `settle`: retry or completion (4.7, 4.8)
 
+mod attempt_deadlines;
 mod flight;
 mod queue;
 mod settle;
 mod submit;
 mod timeout;
 
+pub(crate) use attempt_deadlines::{AttemptDeadlines, AttemptLinks};
 pub(crate) use flight::{Flight, FlightState};
 
 use core::time::Duration;
 
-use crate::{ConnectionId, Instant, NodeId, RequestOptions, node::Ending, timers::TimerSlot};
+use crate::{
+    Cluster, ConnectionId, Instant, NodeId, RequestOptions, Target, collections::NONE,
+    node::Ending, timers::TimerSlot,
+};
 
-/// An accepted request that is not complete.
-#[derive(Clone, Debug)]
+/// An accepted request that is not complete. Packed, as there may be a million of them.
+#[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed(4))]
 pub(crate) struct Request {
     /// Its age: requests are served in the order of these.
     pub(crate) seq: u64,
     pub(crate) submitted: Instant,
-    pub(crate) deadline: Instant,
-    /// Its own timeout for one attempt, where it is not the configured one.
-    pub(crate) own_timeout: Option<Duration>,
-    pub(crate) target: Option<NodeId>,
+    /// The node that it is for, with index `NONE` if it is for any.
+    target: NodeId,
+    /// The index in its place; see `Place`.
+    index: u32,
     pub(crate) bytes: u32,
+    /// How often it was handed over.
+    pub(crate) attempts: u32,
+    /// Its place among the extras, or `NONE`.
+    extra: u32,
+    kind: PlaceKind,
     pub(crate) idempotent: bool,
     pub(crate) fail_fast: bool,
     pub(crate) expects_reply: bool,
-    pub(crate) place: Place,
-    /// How often it was handed over.
-    pub(crate) attempts: u32,
+}
+
+/// What is kept only of a request that has its own timeout for an attempt, or that did not succeed
+/// with its first.
+#[derive(Clone, Debug)]
+pub(crate) struct Extra {
+    /// Its own timeout for one attempt, where it is not the configured one.
+    pub(crate) own_timeout: Option<Duration>,
     /// How many of its attempts count against `max_attempts`.
     pub(crate) charged: u32,
     pub(crate) last_backoff: u64,
@@ -70,32 +87,79 @@ pub(crate) enum Place {
     NodeQueue(u32),
     /// Its deadline has passed; it waits for `handle_timeout`.
     Overdue,
-    /// In retry backoff, in the list of the node at this index if it is bound or stays.
-    Delayed(Option<u32>),
+    /// In retry backoff, in its node's list if it is bound.
+    Delayed,
     /// On a connection: the index of its flight.
     Flight(u32),
 }
 
+/// A `Place` without its index, which takes a byte beside the other flags.
+#[derive(Clone, Copy, Debug)]
+enum PlaceKind {
+    Nowhere,
+    AnyQueue,
+    NodeQueue,
+    Overdue,
+    Delayed,
+    Flight,
+}
+
 impl Request {
-    pub(crate) fn new(options: &RequestOptions, seq: u64, now: Instant, deadline: Instant) -> Self {
-        let target = match options.target {
-            crate::Target::Any => None,
-            crate::Target::Node(node) => Some(node),
-        };
+    pub(crate) fn new(options: &RequestOptions, seq: u64, now: Instant) -> Self {
         Self {
             seq,
             submitted: now,
-            deadline,
-            own_timeout: options
-                .request_timeout
-                .map(|limit| limit.duration().unwrap_or(Duration::MAX)),
-            target,
+            target: match options.target {
+                Target::Any => NO_NODE,
+                Target::Node(node) => node,
+            },
+            index: NONE,
             bytes: options.bytes,
+            attempts: 0,
+            extra: NONE,
+            kind: PlaceKind::Nowhere,
             idempotent: options.idempotent,
             fail_fast: options.fail_fast,
             expects_reply: options.expects_reply,
-            place: Place::Nowhere,
-            attempts: 0,
+        }
+    }
+
+    pub(crate) fn target(&self) -> Option<NodeId> {
+        (self.target.index != NONE).then_some(self.target)
+    }
+
+    pub(crate) const fn place(&self) -> Place {
+        match self.kind {
+            PlaceKind::Nowhere => Place::Nowhere,
+            PlaceKind::AnyQueue => Place::AnyQueue,
+            PlaceKind::NodeQueue => Place::NodeQueue(self.index),
+            PlaceKind::Overdue => Place::Overdue,
+            PlaceKind::Delayed => Place::Delayed,
+            PlaceKind::Flight => Place::Flight(self.index),
+        }
+    }
+
+    pub(crate) const fn set_place(&mut self, place: Place) {
+        (self.kind, self.index) = match place {
+            Place::Nowhere => (PlaceKind::Nowhere, NONE),
+            Place::AnyQueue => (PlaceKind::AnyQueue, NONE),
+            Place::NodeQueue(node) => (PlaceKind::NodeQueue, node),
+            Place::Overdue => (PlaceKind::Overdue, NONE),
+            Place::Delayed => (PlaceKind::Delayed, NONE),
+            Place::Flight(flight) => (PlaceKind::Flight, flight),
+        };
+    }
+}
+
+const NO_NODE: NodeId = NodeId {
+    index: NONE,
+    generation: 0,
+};
+
+impl Extra {
+    const fn new(target: Option<NodeId>) -> Self {
+        Self {
+            own_timeout: None,
             charged: 0,
             last_backoff: 0,
             answered: false,
@@ -109,5 +173,22 @@ impl Request {
             last_ending: None,
             retry_timer: TimerSlot::UNARMED,
         }
+    }
+}
+
+impl Cluster {
+    pub(crate) fn extra(&self, r: u32) -> Option<&Extra> {
+        match self.requests[r].extra {
+            NONE => None,
+            extra => Some(&self.extras[extra]),
+        }
+    }
+
+    pub(crate) fn extra_mut(&mut self, r: u32) -> &mut Extra {
+        let request = &mut self.requests[r];
+        if request.extra == NONE {
+            (request.extra, _) = self.extras.insert(Extra::new(request.target()));
+        }
+        &mut self.extras[request.extra]
     }
 }

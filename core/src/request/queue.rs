@@ -1,7 +1,9 @@
 //! Who gets a free slot (SEMANTICS 4.2, 5.1).
 
 use super::Place;
-use crate::{Cluster, collections::NONE, node::Phase, select::Standing};
+use core::time::Duration;
+
+use crate::{Cluster, Limit, collections::NONE, node::Phase, select::Standing};
 
 impl Cluster {
     /// Tells selection what it must know of a node after its connection changed.
@@ -40,9 +42,6 @@ impl Cluster {
 
     /// Hands waiting requests to the nodes that can take them, the oldest submit first.
     pub(crate) fn hand_over(&mut self) {
-        if self.to_serve.is_empty() && self.any_queue.is_empty() {
-            return;
-        }
         for i in 0..self.to_serve.len() {
             let n = self.to_serve[i];
             if let Some(node) = self.nodes.at_mut(n) {
@@ -81,14 +80,43 @@ impl Cluster {
         self.refused_at == Some(self.ready.version())
     }
 
+    /// The usual case: nobody waits, and the new request is for any node. It goes where it would go
+    /// from the queue.
+    pub(crate) fn place_at_once(&mut self, r: u32) -> bool {
+        let usual = self.any_queue.is_empty()
+            && !self.ready.is_empty()
+            && self.requests[r].target().is_none()
+            && self.probe_by_request.is_empty()
+            && self.config.queue_max_age != Limit::After(Duration::ZERO)
+            && !self.any_is_refused();
+        if !usual {
+            return false;
+        }
+        let rng = &mut self.selection_rng;
+        let Some(n) = self.ready.pick(rng, &self.nodes, None, None) else {
+            self.refused_at = Some(self.ready.version());
+            return false;
+        };
+        // Who is bound to it is older.
+        if !self.nodes[n].queue.is_empty() {
+            return false;
+        }
+        self.wants_another |= self.connections[self.nodes[n].connection].unhealthy;
+        self.emit(r, n);
+        true
+    }
+
     /// The head of the queue for any node goes where the policy says.
     fn place_any(&mut self, r: u32) {
         if self.is_overdue(r) {
             return self.set_overdue(r);
         }
         let request = &self.requests[r];
+        let extra = self.extra(r);
+        let elsewhere = extra.is_some_and(|extra| extra.elsewhere);
+        let avoided = extra.and_then(|extra| extra.avoid);
         let alive = |node: &crate::NodeId| self.nodes.get(node.index, node.generation).is_some();
-        let avoided = request.avoid.filter(alive).map(|node| node.index);
+        let avoided = avoided.filter(alive).map(|node| node.index);
         let barred = self.barred_node(r);
         let probes = match request.idempotent {
             true => self.node_to_probe().filter(|&n| barred != Some(n)),
@@ -112,7 +140,7 @@ impl Cluster {
         self.stop_waiting(r);
         self.probe_by_request.remove(n);
         let unhealthy = self.connections[self.nodes[n].connection].unhealthy;
-        let last_resort = self.requests[r].elsewhere && avoided == Some(n);
+        let last_resort = elsewhere && avoided == Some(n);
         self.wants_another |= last_resort || (unhealthy && probes != Some(n));
         self.emit(r, n);
     }
@@ -132,7 +160,7 @@ impl Cluster {
 
     /// A request that cannot be placed does not hold up later ones; it goes back at the end.
     fn put_aside(&mut self, r: u32) {
-        match self.requests[r].place {
+        match self.requests[r].place() {
             Place::NodeQueue(n) => self.nodes[n].queue.remove(&mut self.queue_positions, r),
             _ => self.any_queue.remove(&mut self.queue_positions, r),
         };
@@ -142,7 +170,7 @@ impl Cluster {
     fn put_back(&mut self) {
         while let Some(r) = self.set_aside.pop() {
             let seq = self.requests[r].seq;
-            let queue = match self.requests[r].place {
+            let queue = match self.requests[r].place() {
                 Place::NodeQueue(n) => &mut self.nodes[n].queue,
                 _ => &mut self.any_queue,
             };
@@ -153,9 +181,9 @@ impl Cluster {
     /// The node where the request may not be written yet: an earlier frame of it is still under way
     /// there (4.5).
     pub(crate) fn barred_node(&self, r: u32) -> Option<u32> {
-        let (id, serial) = self.requests[r].barred?;
+        let (id, serial) = self.extra(r)?.barred?;
         let connection = self.connections.get(id.index, id.generation)?;
-        connection.serials.get(serial)?;
+        self.flight_of(id.index, serial)?;
         (connection.phase == Phase::Ready).then_some(connection.node.index)
     }
 
@@ -176,14 +204,13 @@ impl Cluster {
     fn set_overdue(&mut self, r: u32) {
         self.take_from_queue(r);
         self.leave_fail_fast(r);
-        self.requests[r].place = Place::Overdue;
+        self.requests[r].set_place(Place::Overdue);
     }
 
     /// Puts a waiting request where it belongs, by its age.
     pub(crate) fn enqueue(&mut self, r: u32) {
-        let request = &mut self.requests[r];
-        let seq = request.seq;
-        let stay = request.stay.and_then(|id| {
+        let stay = self.extra(r).and_then(|extra| extra.stay);
+        let stay = stay.and_then(|id| {
             let connection = self.connections.get(id.index, id.generation)?;
             let node = self
                 .nodes
@@ -191,10 +218,12 @@ impl Cluster {
             // One that is being settled has parted from its node already.
             (node.connection == id.index).then_some(connection.node)
         });
-        match request.target.or(stay) {
+        let request = &mut self.requests[r];
+        let (seq, target) = (request.seq, request.target());
+        match target.or(stay) {
             Some(node) => {
-                request.place = Place::NodeQueue(node.index);
-                let stays = request.target.is_none();
+                request.set_place(Place::NodeQueue(node.index));
+                let stays = target.is_none();
                 let node_state = &mut self.nodes[node.index];
                 if stays {
                     node_state.staying.push(&mut self.delayed_links, r);
@@ -204,7 +233,7 @@ impl Cluster {
                 self.update_want(node.index);
             }
             None => {
-                request.place = Place::AnyQueue;
+                request.set_place(Place::AnyQueue);
                 self.any_queue.push(&mut self.queue_positions, seq, r);
             }
         }
@@ -214,13 +243,13 @@ impl Cluster {
     /// Takes a request out of the queue that it is in.
     pub(crate) fn take_from_queue(&mut self, r: u32) {
         let request = &self.requests[r];
-        match request.place {
+        match request.place() {
             Place::AnyQueue => {
                 self.any_queue.remove(&mut self.queue_positions, r);
             }
             Place::NodeQueue(n) => {
                 let node = &mut self.nodes[n];
-                if request.target.is_none() {
+                if request.target().is_none() {
                     node.staying.remove(&mut self.delayed_links, r);
                 }
                 node.queue.remove(&mut self.queue_positions, r);
@@ -234,7 +263,7 @@ impl Cluster {
     pub(crate) fn release_staying(&mut self, n: u32) {
         while let Some(r) = self.nodes[n].staying.first() {
             self.take_from_queue(r);
-            self.requests[r].stay = None;
+            self.extra_mut(r).stay = None;
             self.enqueue(r);
         }
     }

@@ -3,10 +3,13 @@
 
 use core::time::Duration;
 
-use super::{FlightState, Place};
+use super::{Extra, FlightState, Place};
 use crate::{
-    Cause, Certainty, Cluster, Completion, Event, LastFailure, Reason, RequestError, Stage,
-    collections::NONE, node::Ending, timers::Timer,
+    Cause, Certainty, Cluster, Completion, Event, Instant, LastFailure, Reason, RequestError,
+    Stage,
+    collections::NONE,
+    node::Ending,
+    timers::{Timer, TimerSlot},
 };
 
 /// How a connection's end concerns one request on it.
@@ -25,14 +28,14 @@ impl Cluster {
     pub(crate) fn settle_all(&mut self, c: u32, cause: Cause) {
         let timed_out = cause == Cause::RequestTimeout;
         while let Some(f) = self.connections[c].flights.first() {
-            let attempts = &self.connections[c].attempts;
-            let due = attempts.deadline(&self.attempt_links, f);
+            let due = self.attempt_deadline(f);
             let loss = match timed_out {
                 true if due.is_some_and(|at| at <= self.now) => Loss::TimedOut,
                 true => Loss::Collateral,
                 false => Loss::Disconnected,
             };
             let (r, state) = (self.flights[f].request, self.flights[f].state);
+            self.note_where_it_was(f);
             self.free_flight(f);
             if r != NONE {
                 self.settle(r, state, loss, cause);
@@ -41,10 +44,10 @@ impl Cluster {
     }
 
     fn settle(&mut self, r: u32, state: FlightState, loss: Loss, cause: Cause) {
-        let request = &mut self.requests[r];
-        request.avoid = request.last_node;
-        request.elsewhere = false;
-        request.last_ending = Some(Ending {
+        let extra = self.extra_mut(r);
+        extra.avoid = extra.last_node;
+        extra.elsewhere = false;
+        extra.last_ending = Some(Ending {
             stage: Stage::Established,
             cause,
         });
@@ -54,7 +57,7 @@ impl Cluster {
         if state == FlightState::Emitted {
             return self.requeue(r);
         }
-        let idempotent = request.idempotent;
+        let idempotent = self.requests[r].idempotent;
         match loss {
             Loss::Collateral if idempotent => self.requeue(r),
             Loss::Collateral => self.complete_failed(r, Reason::Disconnected(cause)),
@@ -83,25 +86,22 @@ impl Cluster {
         if !self.is_running() {
             return false;
         }
-        let request = &mut self.requests[r];
-        request.charged = request.charged.saturating_add(1);
-        if self
-            .config
-            .max_attempts
-            .is_some_and(|max| request.charged >= max)
-        {
+        let extra = self.extra_mut(r);
+        extra.charged = extra.charged.saturating_add(1);
+        let (charged, mut last_backoff) = (extra.charged, extra.last_backoff);
+        if self.config.max_attempts.is_some_and(|max| charged >= max) {
             return false;
         }
-        let jitter = self.config.jitter;
-        let (k, previous) = (request.charged - 1, &mut request.last_backoff);
-        let wait = jitter.draw(&self.config.retry_backoff, k, previous, &mut self.retry_rng);
+        let (backoff, jitter) = (&self.config.retry_backoff, self.config.jitter);
+        let wait = jitter.draw(backoff, charged - 1, &mut last_backoff, &mut self.retry_rng);
+        self.extra_mut(r).last_backoff = last_backoff;
         let at = self.now + wait.max(after);
-        if at >= request.deadline {
+        if !self.is_within_deadline(r, at) || at == Instant::MAX {
             return false;
         }
         let budget = self.retry_budget.as_mut();
         if budget.is_some_and(|budget| !budget.take(self.now)) {
-            request.budget_exhausted = true;
+            self.extra_mut(r).budget_exhausted = true;
             return false;
         }
         self.stats.retries += 1;
@@ -115,15 +115,13 @@ impl Cluster {
         }
         self.start_waiting(r);
         // One that is bound waits in its node's list, so that it leaves with the node.
-        let bound_to = self.requests[r].target.map(|node| node.index);
-        let request = &mut self.requests[r];
-        request.place = Place::Delayed(bound_to);
-        let slot = &mut request.retry_timer;
-        self.timers.set(slot, at, Timer::Retry { request: r });
-        let last_node = request.last_node;
+        let bound_to = self.requests[r].target();
+        self.requests[r].set_place(Place::Delayed);
+        self.arm_retry(r, at);
+        let last_node = self.extra_mut(r).last_node;
         match bound_to {
-            Some(n) => {
-                let node = &mut self.nodes[n];
+            Some(node) => {
+                let node = &mut self.nodes[node.index];
                 node.delayed.push(&mut self.delayed_links, r);
                 node.delayed_len += 1;
             }
@@ -141,11 +139,17 @@ impl Cluster {
         true
     }
 
-    pub(crate) fn leave_delayed(&mut self, r: u32, bound_to: Option<u32>) {
-        self.timers.clear(&mut self.requests[r].retry_timer);
-        match bound_to {
-            Some(n) => {
-                let node = &mut self.nodes[n];
+    fn arm_retry(&mut self, r: u32, at: Instant) {
+        let mut slot = core::mem::replace(&mut self.extra_mut(r).retry_timer, TimerSlot::UNARMED);
+        self.timers.set(&mut slot, at, Timer::Retry { request: r });
+        self.extra_mut(r).retry_timer = slot;
+    }
+
+    pub(crate) fn leave_delayed(&mut self, r: u32) {
+        self.arm_retry(r, Instant::MAX);
+        match self.requests[r].target() {
+            Some(node) => {
+                let node = &mut self.nodes[node.index];
                 node.delayed.remove(&mut self.delayed_links, r);
                 node.delayed_len -= 1;
             }
@@ -154,9 +158,9 @@ impl Cluster {
     }
 
     pub(crate) fn retry_is_due(&mut self, r: u32) {
-        match self.requests[r].place {
-            Place::Delayed(node) => {
-                self.leave_delayed(r, node);
+        match self.requests[r].place() {
+            Place::Delayed => {
+                self.leave_delayed(r);
                 self.stop_waiting(r);
                 self.requeue(r);
             }
@@ -168,7 +172,7 @@ impl Cluster {
     /// A request that is on no connection rejoins the queues at its age, uncharged; it is never
     /// refused for want of room.
     pub(crate) fn requeue(&mut self, r: u32) {
-        self.requests[r].place = Place::Nowhere;
+        self.requests[r].set_place(Place::Nowhere);
         if !self.is_running() {
             return self.complete_failed(r, Reason::Closed);
         }
@@ -181,10 +185,9 @@ impl Cluster {
         }
         if self.is_too_old(r) {
             // Its time came while it was on a connection; nothing fails but in `handle_timeout`.
-            let slot = &mut self.requests[r].retry_timer;
-            return self.timers.set(slot, self.now, Timer::Retry { request: r });
+            return self.arm_retry(r, self.now);
         }
-        let rejected = match self.requests[r].target {
+        let rejected = match self.requests[r].target() {
             Some(node) => self.nodes[node.index].rejected_resting,
             None => self.every_node_rests_after_rejection(),
         };
@@ -196,24 +199,24 @@ impl Cluster {
     }
 
     fn node_of_bound_has_left(&self, r: u32) -> bool {
-        let target = self.requests[r].target;
+        let target = self.requests[r].target();
         target.is_some_and(|node| self.nodes.get(node.index, node.generation).is_none())
     }
 
     /// Completes a request before its reply, at the caller's wish or because its time is over. If it
     /// was handed over, it leaves a tombstone (4.9).
     pub(crate) fn give_up(&mut self, r: u32, reason: Reason) {
-        let Place::Flight(f) = self.requests[r].place else {
+        let Place::Flight(f) = self.requests[r].place() else {
             return self.complete_failed(r, reason);
         };
         let c = self.flights[f].connection;
+        self.note_where_it_was(f);
         if self.flights[f].state == FlightState::Emitted {
             self.free_flight(f);
         } else {
             self.close_request_of(f);
             self.flights[f].state = FlightState::Tombstone;
-            let give_ups = &mut self.connections[c].give_ups;
-            give_ups.remove(&mut self.give_up_links, &mut self.timers, f);
+            self.disarm_give_up(f);
         }
         self.complete_failed(r, reason);
         self.close_if_drained(c);
@@ -221,10 +224,11 @@ impl Cluster {
 
     pub(crate) fn complete_failed(&mut self, r: u32, reason: Reason) {
         let id = self.request_id(r);
-        let request = self.take_request(r);
+        let (request, extra) = self.take_request(r);
+        let extra = extra.unwrap_or_else(|| Extra::new(request.target()));
         let certainty = match request.attempts {
             0 => Certainty::NeverWritten,
-            _ if request.answered => Certainty::Answered,
+            _ if extra.answered => Certainty::Answered,
             _ => Certainty::PossiblyWritten,
         };
         self.stats.failed += 1;
@@ -232,21 +236,21 @@ impl Cluster {
             request: id,
             result: Err(RequestError {
                 reason,
-                stage: request.last_ending.map(|ending| ending.stage),
-                node: request.last_node,
+                stage: extra.last_ending.map(|ending| ending.stage),
+                node: extra.last_node,
                 attempts: request.attempts,
                 elapsed: self.now - request.submitted,
                 certainty,
-                budget_exhausted: request.budget_exhausted,
+                budget_exhausted: extra.budget_exhausted,
             }),
         });
     }
 
     /// Completes a waiting request because of a failure of a node.
     fn fail_with(&mut self, r: u32, node: crate::NodeId, ending: Ending) {
-        let request = &mut self.requests[r];
-        request.last_node = Some(node);
-        request.last_ending = Some(ending);
+        let extra = self.extra_mut(r);
+        extra.last_node = Some(node);
+        extra.last_ending = Some(ending);
         let reason = match ending.stage {
             Stage::Authenticate => Reason::AuthenticationFailed,
             _ => Reason::Disconnected(ending.cause),
@@ -311,7 +315,7 @@ impl Cluster {
     /// The same for one request that begins to wait again.
     fn fail_fast_if_hopeless(&mut self, r: u32) {
         let request = &self.requests[r];
-        let (failed_by, failure) = match request.target {
+        let (failed_by, failure) = match request.target() {
             Some(node) => {
                 let own = self.nodes[node.index].last_failure;
                 let own = own.map(|LastFailure { stage, cause, .. }| Ending { stage, cause });

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Place, Request};
+use super::{Extra, Place, Request};
 use crate::{
     Cluster, Event, Instant, Limit, Reason, RequestId, RequestOptions, SubmitError, Target,
     timers::Timer,
@@ -12,10 +12,13 @@ impl Cluster {
     pub(crate) fn accept(&mut self, options: &RequestOptions) -> Result<RequestId, SubmitError> {
         self.check(options)?;
         let timeout = options.timeout.unwrap_or(self.config.delivery_timeout);
-        let deadline = self.now.after(timeout);
         let seq = self.next_sequence();
-        let request = Request::new(options, seq, self.now, deadline);
+        let request = Request::new(options, seq, self.now);
         let (r, generation) = self.requests.insert(request);
+        if let Some(own) = options.request_timeout {
+            let own = own.duration().unwrap_or(Duration::MAX);
+            self.extra_mut(r).own_timeout = Some(own);
+        }
         self.stats.requests += 1;
         if let (Some(bucket), Some(budget)) = (&mut self.retry_budget, self.config.retry_budget) {
             bucket.deposit(self.now, budget.per_submit());
@@ -24,7 +27,6 @@ impl Cluster {
             index: r,
             generation,
         };
-        self.start_waiting(r);
         if timeout == Limit::After(Duration::ZERO) {
             self.complete_failed(r, Reason::Timeout);
             return Ok(id);
@@ -41,7 +43,10 @@ impl Cluster {
             self.queue_ages
                 .push(links, timers, (r, self.now, age), timer);
         }
-        self.enqueue(r);
+        if !self.place_at_once(r) {
+            self.start_waiting(r);
+            self.enqueue(r);
+        }
         Ok(id)
     }
 
@@ -93,7 +98,7 @@ impl Cluster {
     /// The request begins to wait: for a node or for its retry.
     pub(crate) fn start_waiting(&mut self, r: u32) {
         let request = &mut self.requests[r];
-        request.place = Place::Overdue;
+        request.set_place(Place::Overdue);
         self.waiting += 1;
         self.waiting_bytes += u64::from(request.bytes);
     }
@@ -109,7 +114,7 @@ impl Cluster {
     pub(crate) fn join_fail_fast(&mut self, r: u32) {
         let request = &self.requests[r];
         if request.fail_fast && !self.fail_fast_positions.contains(r) {
-            let heap = match request.target {
+            let heap = match request.target() {
                 Some(node) => &mut self.nodes[node.index].fail_fast,
                 None => &mut self.fail_fast,
             };
@@ -119,7 +124,7 @@ impl Cluster {
 
     pub(crate) fn leave_fail_fast(&mut self, r: u32) {
         if self.fail_fast_positions.contains(r) {
-            let heap = match self.requests[r].target {
+            let heap = match self.requests[r].target() {
                 Some(node) => &mut self.nodes[node.index].fail_fast,
                 None => &mut self.fail_fast,
             };
@@ -128,12 +133,11 @@ impl Cluster {
     }
 
     /// Takes the request out of everything but its flight.
-    pub(crate) fn take_request(&mut self, r: u32) -> Request {
-        let request = &self.requests[r];
-        match request.place {
+    pub(crate) fn take_request(&mut self, r: u32) -> (Request, Option<Extra>) {
+        match self.requests[r].place() {
             Place::Nowhere | Place::Flight(_) => {}
-            Place::Delayed(node) => {
-                self.leave_delayed(r, node);
+            Place::Delayed => {
+                self.leave_delayed(r);
                 self.stop_waiting(r);
             }
             Place::AnyQueue | Place::NodeQueue(_) | Place::Overdue => {
@@ -142,15 +146,19 @@ impl Cluster {
             }
         }
         let timers = &mut self.timers;
-        timers.clear(&mut self.requests[r].retry_timer);
         self.request_deadlines
             .remove(&mut self.request_links, timers, r);
         self.queue_ages.remove(&mut self.age_links, timers, r);
-        self.requests.remove(r).expect("the request is open")
+        let request = self.requests.remove(r).expect("the request is open");
+        let mut extra = self.extras.remove(request.extra);
+        if let Some(extra) = &mut extra {
+            self.timers.clear(&mut extra.retry_timer);
+        }
+        (request, extra)
     }
 
     pub(crate) fn is_within_deadline(&self, r: u32, now: Instant) -> bool {
-        let deadline = self.requests[r].deadline;
-        deadline > now || deadline == Instant::MAX
+        let deadline = self.request_deadlines.deadline(&self.request_links, r);
+        deadline.is_none_or(|at| at > now)
     }
 }

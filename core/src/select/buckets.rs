@@ -2,15 +2,19 @@
 
 use alloc::vec::Vec;
 
-use crate::rng::Rng;
+use crate::{collections::NONE, rng::Rng};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoadBuckets {
-    buckets: Vec<Vec<u32>>,
-    /// One bit a bucket: it is not empty. One bit a word of these in `summary`.
+    /// By load: which of `lists` has the nodes with that load, or `NONE`.
+    buckets: Vec<u32>,
+    lists: Vec<Vec<u32>>,
+    /// Lists of no bucket; they are empty.
+    free: Vec<u32>,
+    /// One bit a bucket: it has a list. One bit a word of these in `summary`.
     occupied: Vec<u64>,
     summary: Vec<u64>,
-    /// Bucket and position in it, by node.
+    /// Load and position in the list, by node.
     places: Vec<(u32, u32)>,
     len: usize,
 }
@@ -21,41 +25,76 @@ impl LoadBuckets {
     }
 
     pub(super) fn insert(&mut self, node: u32, load: u32) {
-        let bucket = load as usize;
-        if self.buckets.len() <= bucket {
-            self.buckets.resize(bucket + 1, Vec::new());
-            self.occupied.resize(bucket / 64 + 1, 0);
-            self.summary.resize(bucket / (64 * 64) + 1, 0);
-        }
         if self.places.len() <= node as usize {
             self.places.resize(node as usize + 1, (0, 0));
         }
-        let nodes = &mut self.buckets[bucket];
-        self.places[node as usize] = (load, nodes.len() as u32);
-        if nodes.is_empty() {
-            self.occupied[bucket / 64] |= 1 << (bucket % 64);
-            self.summary[bucket / (64 * 64)] |= 1 << (bucket / 64 % 64);
-        }
-        nodes.push(node);
+        self.put_in(node, load);
         self.len += 1;
     }
 
     /// Takes out a node that is in.
     pub(super) fn remove(&mut self, node: u32) {
-        let (bucket, position) = self.places[node as usize];
-        let (bucket, position) = (bucket as usize, position as usize);
-        let nodes = &mut self.buckets[bucket];
-        nodes.swap_remove(position);
-        if let Some(&moved) = nodes.get(position) {
-            self.places[moved as usize].1 = position as u32;
+        self.take_out(node);
+        self.len -= 1;
+    }
+
+    /// The load of a node that is in has changed.
+    pub(super) fn set_load(&mut self, node: u32, load: u32) {
+        self.take_out(node);
+        self.put_in(node, load);
+    }
+
+    #[inline]
+    fn put_in(&mut self, node: u32, load: u32) {
+        let list = match self.buckets.get(load as usize) {
+            Some(&list) if list != NONE => list,
+            _ => self.open(load as usize),
+        };
+        let nodes = &mut self.lists[list as usize];
+        self.places[node as usize] = (load, nodes.len() as u32);
+        nodes.push(node);
+    }
+
+    #[inline]
+    fn take_out(&mut self, node: u32) {
+        let (load, position) = self.places[node as usize];
+        let list = self.buckets[load as usize];
+        let nodes = &mut self.lists[list as usize];
+        nodes.swap_remove(position as usize);
+        if let Some(&moved) = nodes.get(position as usize) {
+            self.places[moved as usize].1 = position;
         }
         if nodes.is_empty() {
-            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-            if self.occupied[bucket / 64] == 0 {
-                self.summary[bucket / (64 * 64)] &= !(1 << (bucket / 64 % 64));
-            }
+            self.close(load as usize, list);
         }
-        self.len -= 1;
+    }
+
+    /// Gives the bucket a list.
+    #[inline]
+    fn open(&mut self, bucket: usize) -> u32 {
+        if self.buckets.len() <= bucket {
+            self.buckets.resize(bucket + 1, NONE);
+            self.occupied.resize(bucket / 64 + 1, 0);
+            self.summary.resize(bucket / (64 * 64) + 1, 0);
+        }
+        let list = self.free.pop().unwrap_or_else(|| {
+            self.lists.push(Vec::new());
+            self.lists.len() as u32 - 1
+        });
+        self.buckets[bucket] = list;
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        self.summary[bucket / (64 * 64)] |= 1 << (bucket / 64 % 64);
+        list
+    }
+
+    #[inline]
+    fn close(&mut self, bucket: usize, list: u32) {
+        self.buckets[bucket] = NONE;
+        self.free.push(list);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        if self.occupied[bucket / 64] == 0 {
+            self.summary[bucket / (64 * 64)] &= !(1 << (bucket / 64 % 64));
+        }
     }
 
     /// One of the nodes with the least load, each with the same chance.
@@ -66,7 +105,7 @@ impl LoadBuckets {
         };
         let word = first(&self.summary)?;
         let bucket = word * 64 + self.occupied[word].trailing_zeros() as usize;
-        let nodes = &self.buckets[bucket];
+        let nodes = &self.lists[self.buckets[bucket] as usize];
         let choice = match nodes.len() {
             1 => 0,
             ties => rng.below(ties as u64) as usize,

@@ -24,6 +24,11 @@ impl Listed {
         self.nodes.push(node);
     }
 
+    /// The load of a node that is in has changed.
+    pub(super) fn set_load(&mut self, node: u32, load: u32) {
+        self.places[node as usize].1 = load;
+    }
+
     /// Takes out a node that is in.
     pub(super) fn remove(&mut self, node: u32) {
         let (position, _) = self.places[node as usize];

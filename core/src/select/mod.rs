@@ -69,6 +69,16 @@ impl ReadySet {
         }
     }
 
+    /// A node that can take a request, and can take more, has taken or freed a slot.
+    pub(crate) fn set_load(&mut self, node: u32, load: u32) {
+        if let Some(Some(standing)) = self.standings.get_mut(node as usize) {
+            standing.load = load;
+            self.version += 1;
+            let healthy = standing.healthy;
+            self.pool(healthy).set_load(node, load);
+        }
+    }
+
     /// The policy's choice: a healthy node if there is one, else an unhealthy one. `barred` is never
     /// chosen, `avoided` only if there is no other.
     pub(crate) fn pick(
@@ -159,6 +169,16 @@ impl Pool {
             Self::LeastLoaded(buckets) => buckets.insert(node, load),
             Self::RoundRobin(ring) => ring.insert(node),
             Self::PowerOfTwoChoices(listed) | Self::Custom(listed, _) => listed.insert(node, load),
+        }
+    }
+
+    fn set_load(&mut self, node: u32, load: u32) {
+        match self {
+            Self::LeastLoaded(buckets) => buckets.set_load(node, load),
+            Self::RoundRobin(_) => {}
+            Self::PowerOfTwoChoices(listed) | Self::Custom(listed, _) => {
+                listed.set_load(node, load);
+            }
         }
     }
 

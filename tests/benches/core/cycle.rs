@@ -108,13 +108,10 @@ impl Cycle {
         }
     }
 
+    /// The transport takes the whole frame at once, so one fact tells all.
     fn write(&mut self, (connection, serial): (ConnectionId, u32)) {
-        for fact in [
-            Input::WriteStarted { connection, serial },
-            Input::WriteDone { connection, serial },
-        ] {
-            self.cluster.handle_input(self.now, fact);
-        }
+        let fact = Input::WriteDone { connection, serial };
+        self.cluster.handle_input(self.now, fact);
     }
 
     /// How many bytes the list of what is in flight takes, which is no part of the core.
