@@ -1,9 +1,9 @@
 //! SEMANTICS 10, 12 and the contract of driving: events, counters, bad input.
 
 use redial::{
-    Action, AttemptId, Backoff, Cause, Cluster, Config, ConfigError, DeadlineReason, Event,
-    EventMask, Input, Instant, Jitter, Limit, Matching, NodeState, OnRequestTimeout, Output,
-    RequestOptions, Stage, Warm,
+    Action, AttemptId, Backoff, BackoffReset, Cause, Cluster, Config, ConfigError, DeadlineReason,
+    Event, EventMask, Input, Instant, Jitter, Limit, Matching, NodeState, OnRequestTimeout, Output,
+    RequestOptions, RetryBudget, Stage, Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, specs, t};
 
@@ -251,24 +251,55 @@ fn a_configuration_that_makes_no_sense_is_refused() {
     let zero = |setting| Err(ConfigError::Zero { setting });
     let b = Config::builder;
     let none = Backoff::constant(ms(0));
+    let never = after(0);
+    let budget = RetryBudget {
+        max: 0,
+        ..RetryBudget::default()
+    };
+    for (builder, setting) in [
+        (
+            b().connection_setup_timeout(none),
+            "connection_setup_timeout",
+        ),
+        (b().handshake_timeout(never), "handshake_timeout"),
+        (b().hedge_delay(never), "hedge_delay"),
+        (b().request_timeout(never), "request_timeout"),
+        (b().queue_max_age(never), "queue_max_age"),
+        (b().write_timeout(never), "write_timeout"),
+        (b().max_idle(never), "max_idle"),
+        (b().max_age(never), "max_age"),
+        (b().keepalive_interval(never), "keepalive_interval"),
+        (b().keepalive_timeout(ms(0)), "keepalive_timeout"),
+        (
+            b().backoff_reset(BackoffReset::StableFor(ms(0))),
+            "backoff_reset",
+        ),
+        (b().max_in_flight(0u32), "max_in_flight"),
+        (b().max_nodes(0u32), "max_nodes"),
+        (b().max_attempts(0), "max_attempts"),
+        (b().unhealthy_after(0), "unhealthy_after"),
+        (b().max_concurrent_attempts(0), "max_concurrent_attempts"),
+        (b().attempts_per_second(0), "attempts_per_second"),
+        (b().retry_budget(budget), "retry_budget"),
+        (b().warm(Warm::AtLeast(0)), "warm"),
+    ] {
+        assert_eq!(builder.build(), zero(setting));
+    }
     assert_eq!(
-        b().connection_setup_timeout(none).build(),
-        zero("connection_setup_timeout")
+        b().max_in_flight(65_537u32).build(),
+        Err(ConfigError::TooLarge {
+            setting: "max_in_flight",
+            max: 65_536
+        })
     );
-    assert_eq!(
-        b().handshake_timeout(after(0)).build(),
-        zero("handshake_timeout")
-    );
-    assert_eq!(
-        b().request_timeout(after(0)).build(),
-        zero("request_timeout")
-    );
-    assert_eq!(b().hedge_delay(after(0)).build(), zero("hedge_delay"));
-    assert_eq!(b().write_timeout(after(0)).build(), zero("write_timeout"));
-    assert_eq!(b().max_in_flight(0u32).build(), zero("max_in_flight"));
-    assert_eq!(b().max_nodes(0u32).build(), zero("max_nodes"));
-    assert_eq!(b().max_attempts(0).build(), zero("max_attempts"));
-    assert_eq!(b().warm(Warm::AtLeast(0)).build(), zero("warm"));
+    let mute = b().keepalive(false).keepalive_interval(after(1_000));
+    assert_eq!(mute.build(), Err(ConfigError::NoKeepalive));
+    for delay in [99, 2_001] {
+        assert_eq!(
+            b().address_attempt_delay(after(delay)).build(),
+            Err(ConfigError::AddressAttemptDelay { delay: ms(delay) })
+        );
+    }
     for jitter in [Jitter::Band(1_001), Jitter::Clipped(300_000)] {
         assert!(matches!(
             b().jitter(jitter).build(),

@@ -1,9 +1,7 @@
 //! Who gets a free slot (SEMANTICS 4.2, 5.1).
 
 use super::Place;
-use core::time::Duration;
-
-use crate::{Cluster, Limit, collections::NONE, node::Phase, select::Standing};
+use crate::{Cluster, collections::NONE, node::Phase, select::Standing};
 
 impl Cluster {
     /// Tells selection what it must know of a node after its connection changed.
@@ -87,7 +85,6 @@ impl Cluster {
             && !self.ready.is_empty()
             && self.requests[r].target().is_none()
             && self.probe_by_request.is_empty()
-            && self.config.queue_max_age != Limit::After(Duration::ZERO)
             && !self.any_is_refused();
         if !usual {
             return false;
