@@ -125,7 +125,10 @@ pub use {
     options::{RequestOptions, Target},
     output::{Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind},
     select::{Candidate, CustomPolicy, Select},
-    servers::{Endpoint, EndpointError, NodeSpec},
+    servers::{
+        ConnectString, DynamicConfig, DynamicServer, Endpoint, EndpointError, Expected, NodeSpec,
+        ParseError, Servers,
+    },
     stats::Stats,
     time::{Instant, Limit},
     view::{ConnectionView, LastFailure, NodeView},

@@ -6,6 +6,7 @@
 //! - `index`: finding a node by its names
 //! - `departed`: what is remembered of endpoints that left (3.5)
 //! - `update`: a new list (7.6)
+//! - `parse`: lists as text (7.1)
 
 mod departed;
 mod endpoint;
@@ -13,9 +14,11 @@ mod endpoint;
 mod endpoint_text;
 mod entries;
 mod index;
+mod parse;
 mod update;
 
 pub(crate) use departed::Departed;
 pub use endpoint::{Endpoint, EndpointError, NodeSpec};
 pub(crate) use entries::Entries;
 pub(crate) use index::{Index, hash_endpoint, hash_key, hash_peer};
+pub use parse::{ConnectString, DynamicConfig, DynamicServer, Expected, ParseError, Servers};
