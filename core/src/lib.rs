@@ -126,8 +126,8 @@ pub use {
     output::{Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind},
     select::{Candidate, CustomPolicy, Select},
     servers::{
-        ConnectString, DynamicConfig, DynamicServer, Endpoint, EndpointError, Expected, NodeSpec,
-        ParseError, Servers,
+        ConnectString, Decision, DynamicConfig, DynamicServer, Endpoint, EndpointError, Expected,
+        Moving, NodeSpec, ParseError, Plan, Ratio, Servers, plan,
     },
     stats::Stats,
     time::{Instant, Limit},
