@@ -125,7 +125,10 @@ pub use {
     options::{RequestOptions, Target},
     output::{Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind},
     select::{Candidate, CustomPolicy, Select},
-    servers::{Endpoint, EndpointError, NodeSpec},
+    servers::{
+        ConnectString, Decision, DynamicConfig, DynamicServer, Endpoint, EndpointError, Expected,
+        Moving, NodeSpec, ParseError, Plan, Ratio, Servers, plan,
+    },
     stats::Stats,
     time::{Instant, Limit},
     view::{ConnectionView, LastFailure, NodeView},

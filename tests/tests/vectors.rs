@@ -29,3 +29,13 @@ fn a_nodes_history_is_kafkas() {
 fn the_node_picked_is_one_that_kafka_could_pick() {
     replay("pick.jsonl", 300);
 }
+
+#[test]
+fn a_connect_string_is_read_as_zookeepers_save_where_that_misreads_it() {
+    replay("connect-string.jsonl", 61);
+}
+
+#[test]
+fn a_dynamic_configuration_is_read_as_zookeepers_for_a_client() {
+    replay("dynamic-config.jsonl", 50);
+}

@@ -34,8 +34,7 @@ impl Endpoint {
     ///
     /// A host name has 1 to 253 characters of `A–Z a–z 0–9 . _ -`; a port is not 0.
     pub fn name(host: &str, port: u16) -> Result<Self, EndpointError> {
-        let valid = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
-        if host.is_empty() || host.len() > 253 || !host.bytes().all(valid) {
+        if !is_host_name(host) {
             return Err(EndpointError::Host);
         }
         if port == 0 {
@@ -48,17 +47,25 @@ impl Endpoint {
     }
 }
 
+/// Whether a text is 1 to 253 of `A–Z a–z 0–9 . _ -`.
+pub(super) fn is_host_name(text: &str) -> bool {
+    let valid = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
+    (1..=253).contains(&text.len()) && text.bytes().all(valid)
+}
+
+/// 1 to 5 digits without sign, 1 to 65535.
+pub(super) fn parse_port(text: &str) -> Option<u16> {
+    let digits = (1..=5).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit());
+    text.parse().ok().filter(|&port| digits && port > 0)
+}
+
 /// `host:port`, `1.2.3.4:port` or `[v6]:port`.
 impl FromStr for Endpoint {
     type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, EndpointError> {
         let (host, port) = text.rsplit_once(':').ok_or(EndpointError::Port)?;
-        let digits = (1..=5).contains(&port.len()) && port.bytes().all(|c| c.is_ascii_digit());
-        let port = match port.parse() {
-            Ok(port) if digits && port > 0 => port,
-            _ => return Err(EndpointError::Port),
-        };
+        let port = parse_port(port).ok_or(EndpointError::Port)?;
         if let Some(inner) = host.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(EndpointError::Host)?;
             let ip: Ipv6Addr = inner.parse().map_err(|_| EndpointError::Host)?;

@@ -6,6 +6,8 @@
 //! - `index`: finding a node by its names
 //! - `departed`: what is remembered of endpoints that left (3.5)
 //! - `update`: a new list (7.6)
+//! - `parse`: lists as text (7.1)
+//! - `rebalance`: who moves to which server of a new list (7.7)
 
 mod departed;
 mod endpoint;
@@ -13,9 +15,13 @@ mod endpoint;
 mod endpoint_text;
 mod entries;
 mod index;
+mod parse;
+mod rebalance;
 mod update;
 
 pub(crate) use departed::Departed;
 pub use endpoint::{Endpoint, EndpointError, NodeSpec};
 pub(crate) use entries::Entries;
 pub(crate) use index::{Index, hash_endpoint, hash_key, hash_peer};
+pub use parse::{ConnectString, DynamicConfig, DynamicServer, Expected, ParseError, Servers};
+pub use rebalance::{Decision, Moving, Plan, Ratio, plan};

@@ -4,6 +4,7 @@ mod backoff;
 mod embedder;
 mod node_history;
 mod pick;
+mod server_lists;
 
 use std::{
     fmt::Write,
@@ -84,6 +85,12 @@ fn replay_vector(value: Value) -> Result<(), String> {
             read(value).and_then(|vector: node_history::Vector| vector.replay())
         }
         Some("pick") => read(value).and_then(|vector: pick::Vector| vector.replay()),
+        Some("connect_string") => {
+            read(value).and_then(|vector: server_lists::ConnectStringVector| vector.replay())
+        }
+        Some("dynamic_config") => {
+            read(value).and_then(|vector: server_lists::DynamicConfigVector| vector.replay())
+        }
         Some(kind) => Err(format!("unknown kind {kind:?}")),
         None => Err("no kind".to_owned()),
     }
@@ -121,6 +128,8 @@ mod tests {
             r#"{"id":"x","kind":"backoff"}"#,
             r#"{"id":"x","kind":"pick","now":0,"max_in_flight":5,"reconnect_backoff_ms":50,
                 "nodes":[{"state":"asleep"}],"pick_one_of":[]}"#,
+            r#"{"id":"x","kind":"connect_string","default_port":1,"in":"","expect":"mistake"}"#,
+            r#"{"id":"x","kind":"dynamic_config","in":"","expect":{"servers":[]}}"#,
         ] {
             assert!(!outcome(line).1, "{line}");
         }
@@ -136,6 +145,33 @@ mod tests {
         };
         assert_eq!(outcome(&line(40)), (Some("b1".to_owned()), true));
         assert_eq!(outcome(&line(42)), (Some("b1".to_owned()), false));
+    }
+
+    #[test]
+    fn a_text_that_is_read_differently_or_not_at_all_is_a_failure() {
+        let line = |kind: &str, text: &str, expected: &str| {
+            format!(
+                r#"{{"id":"s","kind":"{kind}","default_port":7,"in":"{text}","expect":{expected}}}"#
+            )
+        };
+        let listed = |servers: &str, rest: &str| format!(r#"{{"servers":[{servers}],{rest}}}"#);
+        let connect =
+            |text: &str, expected: &str| outcome(&line("connect_string", text, expected)).1;
+        let list = listed(r#"["A",7],["::1",2]"#, r#""chroot":"/c""#);
+        assert!(connect("a,[0::1]:2/c", &list));
+        assert!(!connect("[::1]:2,a/c", &list), "the order");
+        assert!(!connect("a,[::1]:2/d", &list), "the chroot");
+        assert!(!connect("dns-srv://a/c", &list));
+        assert!(!connect("a:0", &list));
+        assert!(!connect("a", r#""error""#));
+        let dynamic =
+            |text: &str, expected: &str| outcome(&line("dynamic_config", text, expected)).1;
+        let list = listed(r#"["a",3],["b",3]"#, r#""version":255"#);
+        let text = r"server.1=b:1:2;3\nserver.2=a:1:2;3\nversion=";
+        assert!(dynamic(&format!("{text}ff"), &list));
+        assert!(!dynamic(&format!("{text}fe"), &list));
+        assert!(!dynamic("server.1=b:1:2;3", &list));
+        assert!(!dynamic(&format!("{text}ff"), r#""error""#));
     }
 
     #[test]
