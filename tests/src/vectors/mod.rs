@@ -5,6 +5,7 @@ mod embedder;
 mod node_history;
 mod pick;
 mod server_lists;
+mod surrogates;
 
 use std::{
     fmt::Write,
@@ -68,7 +69,7 @@ impl Report {
 
 /// The vector's id, if it has one, and what was expected and what came instead.
 fn replay_line(line: &str) -> (Option<String>, Result<(), String>) {
-    let value: Value = match serde_json::from_str(line) {
+    let value: Value = match serde_json::from_str(&surrogates::replace_lone(line)) {
         Ok(value) => value,
         Err(error) => return (None, Err(format!("cannot be read: {error}"))),
     };
