@@ -99,6 +99,12 @@ pub enum Cause {
     /// Another address of the same attempt was faster. Planned.
     #[error("another address was faster")]
     LostRace,
+    /// Another node was Ready first, under `Sticky`. Planned.
+    #[error("another node was faster")]
+    LostHedge,
+    /// The client moves to another server of a new list. Planned.
+    #[error("moved to another server")]
+    Rebalanced,
     /// The session is over.
     #[error("the session is over")]
     SessionExpired,
@@ -118,6 +124,8 @@ impl Cause {
                 | Self::Removed
                 | Self::EndpointChanged
                 | Self::LostRace
+                | Self::LostHedge
+                | Self::Rebalanced
                 | Self::SessionExpired
                 | Self::Shutdown
         )

@@ -47,7 +47,7 @@ impl EventMask {
     pub const CONNECTIONS: Self = Self(1 << 2);
     /// `RetryScheduled`.
     pub const RETRIES: Self = Self(1 << 3);
-    /// `ListChanged`.
+    /// `ListChanged` and `Rebalanced`.
     pub const LISTS: Self = Self(1 << 4);
     /// `Throttled`, `Unhealthy` and `Healed`.
     pub const HEALTH: Self = Self(1 << 5);
@@ -70,7 +70,7 @@ impl EventMask {
             Event::AttemptStarted { .. } | Event::AttemptEnded { .. } => Self::ATTEMPTS,
             Event::Connected { .. } | Event::Disconnected { .. } => Self::CONNECTIONS,
             Event::RetryScheduled { .. } => Self::RETRIES,
-            Event::ListChanged { .. } => Self::LISTS,
+            Event::ListChanged { .. } | Event::Rebalanced { .. } => Self::LISTS,
             Event::Throttled { .. } | Event::Unhealthy { .. } | Event::Healed { .. } => {
                 Self::HEALTH
             }

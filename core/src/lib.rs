@@ -110,8 +110,9 @@ pub use {
     backoff::{Backoff, Jitter},
     cluster::{Cluster, Explanation, NodeSnapshot, Snapshot, Why},
     config::{
-        BackoffReset, Config, ConfigBuilder, ConfigError, KeepaliveOn, Matching, OnRequestTimeout,
-        Properties, PropertiesError, RetryBudget, SelectionPolicy, Strictness, Warm,
+        BackoffReset, Config, ConfigBuilder, ConfigError, HedgeDelay, KeepaliveOn, Matching,
+        OnRequestTimeout, Properties, PropertiesError, RetryBudget, SelectionPolicy, SetupTimeout,
+        Strictness, Warm,
     },
     error::{
         Cause, Certainty, Reason, RequestError, SetNodesError, ShutdownError, Stage, SubmitError,

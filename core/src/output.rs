@@ -222,6 +222,11 @@ pub enum Event {
         /// Nodes that stayed.
         kept: u32,
     },
+    /// A list that differs was weighed under `Sticky` (SEMANTICS 7.7).
+    Rebalanced {
+        /// The client moves to another server; else it stays, or tries its own first.
+        moves: bool,
+    },
     /// The peer throttles us.
     Throttled {
         /// Which node.
@@ -295,6 +300,8 @@ pub enum DeadlineReason {
     Probe(ConnectionId),
     /// The session ends unless something is heard.
     Session,
+    /// A move that keeps its old connection is given up.
+    MoveEnds,
     /// A detached connection is closed.
     Drain(ConnectionId),
     /// The shutdown's drain ends.

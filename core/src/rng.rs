@@ -12,6 +12,8 @@ pub(crate) enum Purpose {
     Age = 6,
     Hint = 7,
     Rebalance = 8,
+    StartDelay = 10,
+    Decision = 11,
 }
 
 /// A bijection that changes half of the bits for any change of input: the finaliser of SplitMix64

@@ -69,6 +69,8 @@ pub(crate) enum Timer {
     },
     /// The session is over.
     Session,
+    /// A move that keeps its old connection is given up.
+    MoveEnds,
     /// A detached connection is closed.
     Drain {
         connection: u32,

@@ -340,7 +340,7 @@ fn the_kafka_preset_has_kafkas_values() {
     );
     assert_eq!(
         kafka.connection_setup_timeout(),
-        Backoff::new(ms(10_000), ms(30_000), 2)
+        Backoff::new(ms(10_000), ms(30_000), 2).into()
     );
     assert_eq!(kafka.retry_backoff(), Backoff::new(ms(100), ms(1_000), 2));
     assert_eq!(
@@ -351,7 +351,7 @@ fn the_kafka_preset_has_kafkas_values() {
     assert_eq!(kafka.request_timeout(), after(30_000));
     assert_eq!(kafka.delivery_timeout(), after(120_000));
     let never = [
-        kafka.hedge_delay(),
+        kafka.effective_hedge_delay(),
         kafka.address_attempt_delay(),
         kafka.write_timeout(),
     ];

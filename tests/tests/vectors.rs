@@ -39,3 +39,13 @@ fn a_connect_string_is_read_as_zookeepers_save_where_that_misreads_it() {
 fn a_dynamic_configuration_is_read_as_zookeepers_for_a_client() {
     replay("dynamic-config.jsonl", 50);
 }
+
+#[test]
+fn clients_move_as_zookeepers_do_where_those_move_evenly() {
+    replay("rebalance.jsonl", 86);
+}
+
+#[test]
+fn a_fleet_stays_even_through_a_chain_of_lists() {
+    replay("rebalance-chain.jsonl", 20);
+}

@@ -185,7 +185,7 @@ impl Cluster {
             self.waiting_bytes
         );
         must!(
-            self.any_queue.is_empty() || self.ready.is_empty() || self.any_is_barred(),
+            self.any_queue.is_empty() || !self.can_take_any() || self.any_is_barred(),
             "a request for any node waits beside a node that can take it"
         );
         Ok(())
@@ -294,6 +294,7 @@ impl Cluster {
                 }
                 Timer::Limit => !self.limits.is_empty() || !self.past_limit.is_empty(),
                 Timer::Session => self.session.is_some(),
+                Timer::MoveEnds => self.move_is_timed(),
                 Timer::Shutdown => !self.is_running(),
             };
             must!(alive, "{timer:?} has no owner");

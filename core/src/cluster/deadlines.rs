@@ -33,6 +33,7 @@ impl Cluster {
                 Timer::Keepalive { connection } => self.keepalive_is_due(connection),
                 Timer::Probe { connection } => self.probe_is_due(connection),
                 Timer::Session => self.session_timed_out(),
+                Timer::MoveEnds => self.move_timed_out(),
                 Timer::Drain { connection } => self.drain_timed_out(connection),
                 Timer::Shutdown => self.shutdown_timed_out(),
             }
@@ -97,6 +98,7 @@ impl Cluster {
             }
             Timer::Probe { connection } => DeadlineReason::Probe(self.connection_id(connection)),
             Timer::Session => DeadlineReason::Session,
+            Timer::MoveEnds => DeadlineReason::MoveEnds,
             Timer::Drain { connection } => DeadlineReason::Drain(self.connection_id(connection)),
             Timer::Shutdown => DeadlineReason::Shutdown,
         }

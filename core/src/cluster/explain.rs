@@ -65,6 +65,8 @@ pub enum Why {
     /// It is to be dialled as soon as the governor lets it, known to be then or when an attempt
     /// ends.
     AwaitsGovernor(Option<Instant>),
+    /// The policy is `Sticky`, and the client's node is another.
+    NotOwn,
     /// It could be dialled, but nothing wants it: the request waits for others, or there is none.
     NotWanted,
 }
@@ -121,6 +123,9 @@ impl Cluster {
             return Why::OwnFrameUnfinished;
         }
         let refused = request.target().is_none() && self.any_is_refused();
+        if request.target().is_none() && self.sticks_to().is_some_and(|own| own != n) {
+            return Why::NotOwn;
+        }
         match self.why(n) {
             Why::Eligible | Why::Unhealthy if refused => Why::RefusedByPolicy,
             why => why,

@@ -34,7 +34,7 @@ use crate::{
     AttemptId, Config, ConnectionId, Deadline, Hint, Input, Instant, NodeId, NodeSpec, Output,
     RequestId, RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
     collections::{DeadlineLinks, DeadlineQueues, Heap, IndexedHeap, Links, List, Positions, Slab},
-    node::{Attempt, Connection, DialKey, Ending, Governor, Node, Resting, WantedKey},
+    node::{Attempt, Connection, DialKey, Ending, Governor, Node, Resting, Sticky, WantedKey},
     request::{AttemptDeadlines, AttemptLinks, Extra, Flight, Request},
     rng::{Purpose, Rng},
     select::ReadySet,
@@ -154,6 +154,7 @@ pub struct Cluster {
     pub(crate) past_limit: Vec<ConnectionId>,
     /// Unhealthy nodes that the next idempotent request is to probe, by when that fell due.
     pub(crate) probe_by_request: IndexedHeap<Instant>,
+    pub(crate) sticky: Option<Sticky>,
     pub(crate) session: Option<Session>,
     pub(crate) by_key: Index,
     pub(crate) by_endpoint: Index,
@@ -228,6 +229,7 @@ impl Cluster {
     /// it counts.
     #[must_use]
     pub fn new(config: Config, seed: u64, now: Instant) -> Self {
+        let sticky = Sticky::new(&config, seed, now);
         Self {
             outputs: Outputs::new(&config),
             ready: ReadySet::new(&config.selection),
@@ -259,6 +261,7 @@ impl Cluster {
             limits: IndexedHeap::new(),
             past_limit: Vec::new(),
             probe_by_request: IndexedHeap::new(),
+            sticky,
             session: None,
             by_key: Index::default(),
             by_endpoint: Index::default(),

@@ -18,7 +18,13 @@ impl Cluster {
             let heard = self.now;
             self.session = Some(Session { timeout, heard });
             self.arm_session();
+            self.share_setup_time();
         }
+    }
+
+    /// The timeout that the last handshake gave, if any did.
+    pub(crate) fn session_timeout(&self) -> Option<Duration> {
+        self.session.map(|session| session.timeout)
     }
 
     /// Something was heard from a server.

@@ -50,11 +50,59 @@ pub enum BackoffReset {
     StableFor(Duration),
 }
 
+/// From the start of an attempt to Ready (SEMANTICS 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SetupTimeout {
+    /// Growing with consecutive failures in setup.
+    Growing(Backoff),
+    /// The session's timeout divided by the number of servers, at least 1 ms, for the transport and
+    /// once more for the handshake, so that all servers can be tried before the session is over. It
+    /// follows the list and the session's timeout at once.
+    SessionShare {
+        /// As long as no handshake has given another.
+        session_timeout: Duration,
+    },
+}
+
+impl From<Backoff> for SetupTimeout {
+    fn from(backoff: Backoff) -> Self {
+        Self::Growing(backoff)
+    }
+}
+
+/// How long an attempt is waited for before another node is dialled beside it (SEMANTICS 3.7).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum HedgeDelay {
+    /// 250 ms; under `Sticky`, which wants one connection, for ever.
+    ByPolicy,
+    /// So long.
+    After(Duration),
+    /// For ever.
+    Never,
+}
+
+impl From<Limit> for HedgeDelay {
+    fn from(limit: Limit) -> Self {
+        match limit {
+            Limit::After(delay) => Self::After(delay),
+            Limit::Never => Self::Never,
+        }
+    }
+}
+
+impl From<Duration> for HedgeDelay {
+    fn from(delay: Duration) -> Self {
+        Self::After(delay)
+    }
+}
+
 /// Which nodes are kept connected without a request (SEMANTICS 2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Warm {
-    /// What the selection policy wants: none for `LeastLoaded`, all for the others.
+    /// What the selection policy wants: none for `LeastLoaded`, one for `Sticky`, all for the others.
     ByPolicy,
     /// None.
     None,
@@ -75,6 +123,9 @@ pub enum SelectionPolicy {
     RoundRobin,
     /// The less loaded of two Ready nodes drawn at random.
     PowerOfTwoChoices,
+    /// The one node that the client is connected to, until it is lost or a new list moves the client
+    /// (SEMANTICS 7.7, 7.8): for servers that hold a session.
+    Sticky,
     /// The user's own; make one with [`SelectionPolicy::custom`]. With the feature `serde` it can
     /// neither be serialised nor deserialised.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -168,7 +219,7 @@ impl Config {
             jitter: Jitter::Clipped(200),
             backoff_reset: BackoffReset::OnReady,
             address_attempt_delay: Limit::Never,
-            hedge_delay: Limit::Never,
+            hedge_delay: HedgeDelay::Never,
             warm: Warm::None,
             retry_budget: None,
             on_request_timeout: OnRequestTimeout::Disconnect,
@@ -179,12 +230,59 @@ impl Config {
         }
     }
 
+    /// The values of ZooKeeper's Java client, for this session timeout (below 3 ms it counts as
+    /// 3 ms): one server at a time, in a random order of the client's own; an attempt has the session
+    /// timeout divided by the number of servers, and its handshake once more; a lap of all servers
+    /// without success is followed by 1 s, and after the first connection each attempt by up to 1 s;
+    /// no other backoff; a ping after a third of the session timeout, and as long again for its
+    /// answer; requests end with their connection.
+    ///
+    /// Differs from ZooKeeper where ZooKeeper has defects: the share follows the list, an equal list
+    /// is no new list, and the session's end is told once.
+    #[must_use]
+    pub fn zookeeper(session_timeout: Duration) -> Self {
+        let session_timeout = session_timeout.max(Duration::from_millis(3));
+        let second = Duration::from_secs(1);
+        Self {
+            selection: SelectionPolicy::Sticky,
+            connection_setup_timeout: SetupTimeout::SessionShare { session_timeout },
+            reconnect_backoff: Backoff::constant(Duration::ZERO),
+            backoff_reset: BackoffReset::OnReady,
+            address_attempt_delay: Limit::Never,
+            lap_delay: second,
+            start_delay: second,
+            one_session: true,
+            request_timeout: Limit::Never,
+            retry_budget: None,
+            unhealthy_after: None,
+            write_timeout: Limit::Never,
+            max_idle: Limit::Never,
+            keepalive_interval: Limit::After(session_timeout / 3),
+            keepalive_on: KeepaliveOn::Either,
+            keepalive_timeout: session_timeout / 3,
+            ..Self::DEFAULT
+        }
+    }
+
     /// Which nodes are kept connected, with the policy's wish filled in.
     pub(crate) const fn effective_warm(&self) -> Warm {
         match (self.warm, &self.selection) {
             (Warm::ByPolicy, SelectionPolicy::LeastLoaded) => Warm::None,
+            (Warm::ByPolicy, SelectionPolicy::Sticky) => Warm::AtLeast(1),
             (Warm::ByPolicy, _) => Warm::All,
             (warm, _) => warm,
+        }
+    }
+
+    /// The delay before a hedge, with the policy's wish filled in.
+    #[must_use]
+    pub const fn effective_hedge_delay(&self) -> Limit {
+        match (self.hedge_delay, &self.selection) {
+            (HedgeDelay::After(delay), _) => Limit::After(delay),
+            (HedgeDelay::Never, _) | (HedgeDelay::ByPolicy, SelectionPolicy::Sticky) => {
+                Limit::Never
+            }
+            (HedgeDelay::ByPolicy, _) => Limit::After(Duration::from_millis(250)),
         }
     }
 
@@ -250,8 +348,12 @@ impl ConfigBuilder {
         {
             return Err(ConfigError::Jitter { per_mille });
         }
+        let setup = match c.connection_setup_timeout {
+            SetupTimeout::Growing(backoff) => backoff,
+            SetupTimeout::SessionShare { session_timeout } => Backoff::constant(session_timeout),
+        };
         for (setting, backoff) in [
-            ("connection_setup_timeout", c.connection_setup_timeout),
+            ("connection_setup_timeout", setup),
             ("reconnect_backoff", c.reconnect_backoff),
             ("retry_backoff", c.retry_backoff),
         ] {
@@ -259,11 +361,10 @@ impl ConfigBuilder {
                 return Err(ConfigError::Multiplier { setting });
             }
         }
-        let setup = c.connection_setup_timeout;
         positive("connection_setup_timeout", setup.base.into())?;
         positive("connection_setup_timeout", setup.max.into())?;
         positive("handshake_timeout", c.handshake_timeout)?;
-        positive("hedge_delay", c.hedge_delay)?;
+        positive("hedge_delay", c.effective_hedge_delay())?;
         positive("request_timeout", c.request_timeout)?;
         positive("queue_max_age", c.queue_max_age)?;
         positive("write_timeout", c.write_timeout)?;
@@ -308,6 +409,9 @@ impl ConfigBuilder {
         }
         if c.on_request_timeout == OnRequestTimeout::Keep && c.matching == Matching::Order {
             return Err(ConfigError::KeepWithOrder);
+        }
+        if c.make_before_break && c.one_session {
+            return Err(ConfigError::TwoSessions);
         }
         Ok(self.config)
     }
@@ -355,6 +459,9 @@ pub enum ConfigError {
     /// After a timeout a protocol that matches by order cannot keep its connection.
     #[error("on_request_timeout: Keep needs replies that are matched by correlation id")]
     KeepWithOrder,
+    /// The protocol allows one session only.
+    #[error("make_before_break: the protocol allows one session only")]
+    TwoSessions,
 }
 
 #[cfg(test)]
@@ -365,15 +472,19 @@ mod tests {
 
     /// What the crate's documentation includes.
     fn table() -> String {
-        let mut text = String::from("| setting | `default()` | `kafka()` |\n|---|---|---|\n");
-        let rows = Config::default().fields();
-        for ((name, default), (_, kafka)) in rows.into_iter().zip(Config::kafka().fields()) {
-            let kafka = if kafka == default {
-                "the same"
-            } else {
-                &*format!("`{kafka}`")
+        let mut text = String::from(
+            "| setting | `default()` | `kafka()` | `zookeeper(30 s)` |\n|---|---|---|---|\n",
+        );
+        let kafka = Config::kafka().fields();
+        let zookeeper = Config::zookeeper(Duration::from_secs(30)).fields();
+        for (row, (name, default)) in Config::default().fields().into_iter().enumerate() {
+            let preset = |preset: &[(_, String)]| match &preset[row].1 {
+                same if *same == default => String::from("the same"),
+                other => format!("`{other}`"),
             };
-            text += &format!("| [`{name}`](Config::{name}) | `{default}` | {kafka} |\n");
+            let (kafka, zookeeper) = (preset(&kafka), preset(&zookeeper));
+            text +=
+                &format!("| [`{name}`](Config::{name}) | `{default}` | {kafka} | {zookeeper} |\n");
         }
         text
     }

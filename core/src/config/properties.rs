@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use thiserror::Error;
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, settings::SETUP_GROWTH};
 use crate::{Backoff, Limit};
 
 /// What to do with names that are not known.
@@ -183,14 +183,13 @@ fn config(given: &BTreeMap<&str, Value>) -> Result<Config, ConfigError> {
             .unwrap_or(preset.max),
         ..preset
     };
-    let setup = kafka.connection_setup_timeout;
     let setup = match duration(CONNECT) {
         Some(timeout) => Backoff::constant(timeout),
         // Its maximum is not bound to its base (KIP-601).
         None => Backoff {
-            base: duration(SETUP).unwrap_or(setup.base),
-            max: duration(SETUP_MAX).unwrap_or(setup.max),
-            ..setup
+            base: duration(SETUP).unwrap_or(SETUP_GROWTH.base),
+            max: duration(SETUP_MAX).unwrap_or(SETUP_GROWTH.max),
+            ..SETUP_GROWTH
         },
     };
     let in_flight = given.get(IN_FLIGHT).copied().flatten();

@@ -5,7 +5,8 @@ use core::time::Duration;
 use crate::{
     Backoff, EventMask, Jitter, Limit,
     config::{
-        BackoffReset, KeepaliveOn, Matching, OnRequestTimeout, RetryBudget, SelectionPolicy, Warm,
+        BackoffReset, HedgeDelay, KeepaliveOn, Matching, OnRequestTimeout, RetryBudget,
+        SelectionPolicy, SetupTimeout, Warm,
     },
 };
 
@@ -86,6 +87,8 @@ const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
+pub(super) const SETUP_GROWTH: Backoff = Backoff::new(millis(10_000), millis(30_000), 2);
+
 settings! {
     /// Whether the protocol has a handshake after the transport is up. Default: true. Without, a
     /// node is Ready once its transport is up. Known by the protocol; `Client` sets it.
@@ -102,8 +105,9 @@ settings! {
     /// From the start of an attempt, resolving included, to Ready: the time that consecutive
     /// failures in setup let grow. Default: 10 s, doubling to 30 s. Base and maximum above zero.
     /// Jittered with `Clipped(200)` except with `Jitter::None` or where the maximum does not exceed
-    /// the base: KIP-601; a constant is KIP-148's `connect.timeout.ms`.
-    connection_setup_timeout: Backoff = Backoff::new(millis(10_000), millis(30_000), 2);
+    /// the base: KIP-601; a constant is KIP-148's `connect.timeout.ms`. Or a share of the session's
+    /// timeout.
+    connection_setup_timeout: SetupTimeout = SetupTimeout::Growing(SETUP_GROWTH);
 
     /// The handshake's own deadline. Default: never, that is, the handshake spends what is left of
     /// the setup timeout. With it the setup timeout ends, and its growth resets, when the transport
@@ -131,8 +135,8 @@ settings! {
     dns_max_age: Duration = millis(30_000);
 
     /// While a request for any node waits and everything in setup is older than this, one more node
-    /// is dialled. Default: 250 ms. Above zero, or never.
-    hedge_delay: Limit = Limit::After(millis(250));
+    /// is dialled. Default: 250 ms, and never under `Sticky`. Above zero, or never.
+    hedge_delay: HedgeDelay = HedgeDelay::ByPolicy;
 
     /// How many such hedges may be in setup beside the first. Default: 8.
     max_hedges: u32 = 8;
@@ -150,6 +154,24 @@ settings! {
 
     /// Who gets a request that names no node. Default: `LeastLoaded`.
     selection: SelectionPolicy = SelectionPolicy::LeastLoaded;
+
+    /// Under `Sticky`: how long it waits after a lap of all nodes without success, besides each node's
+    /// own backoff. Default: 1 s.
+    lap_delay: Duration = millis(1_000);
+
+    /// Under `Sticky`: before each attempt after the first connection it waits for a time drawn from
+    /// \\[0, this), so that clients that lost a server together do not come back together. Default:
+    /// none.
+    start_delay: Duration = Duration::ZERO;
+
+    /// Under `Sticky`: a client that moves to another server keeps its connection until the new one
+    /// is Ready, for at most `drain_timeout`; then it keeps it for good. Default: no. Not with
+    /// `one_session`.
+    make_before_break: bool = false;
+
+    /// Whether the servers allow a client one session only, and so one connection. Known by the
+    /// protocol. Default: no.
+    one_session: bool = false;
 
     /// From `submit` to the completion, everything included. Default: 120 s. Can be overridden by a
     /// request.

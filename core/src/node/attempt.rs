@@ -1,10 +1,10 @@
 //! An attempt: from the dial to Ready or a failure (SEMANTICS 2.1, 2.5, 3.1).
 
-use core::{cmp::Reverse, net::SocketAddr};
+use core::{cmp::Reverse, net::SocketAddr, time::Duration};
 
 use super::{Connection, Ending, Phase, dial::DialFor};
 use crate::{
-    Action, Cause, Cluster, Endpoint, Event, Instant, Limit, NodeState, Stage,
+    Action, Cause, Cluster, Endpoint, Event, Instant, Limit, NodeState, SetupTimeout, Stage,
     collections::{List, NONE},
     timers::{Timer, TimerSlot},
 };
@@ -14,7 +14,9 @@ use crate::{
 pub(crate) struct Attempt {
     pub(crate) node: u32,
     started: Instant,
-    for_any: bool,
+    /// When it began to resolve and connect, or to shake hands.
+    stage_began: Instant,
+    pub(crate) for_any: bool,
     /// Its transports that are being brought up.
     dialling: List,
     last_address: Option<SocketAddr>,
@@ -32,7 +34,13 @@ impl Cluster {
             DialFor::Any { hedge } => (hedge, true),
         };
         let node = &mut self.nodes[n];
-        let timeout = node.draw_setup_timeout(&self.config, self.seed);
+        let timeout = match self.config.connection_setup_timeout {
+            SetupTimeout::Growing(growth) => {
+                node.draw_setup_timeout(&growth, self.config.jitter, self.seed)
+            }
+            SetupTimeout::SessionShare { session_timeout } => self.session_share(session_timeout),
+        };
+        let node = &mut self.nodes[n];
         node.last_attempt = Some(self.now);
         node.next_attempt = None;
         let resolve = matches!(node.spec.endpoint, Endpoint::Name { .. })
@@ -40,6 +48,7 @@ impl Cluster {
         let (a, _) = self.attempts.insert(Attempt {
             node: n,
             started: self.now,
+            stage_began: self.now,
             for_any,
             dialling: List::EMPTY,
             last_address: None,
@@ -55,6 +64,9 @@ impl Cluster {
         self.any_attempts += u32::from(for_any);
         self.stats.attempts += 1;
         self.stats.hedges += u64::from(hedge);
+        if for_any {
+            self.take_turn(n);
+        }
         let (node, attempt) = (self.node_id(n), self.attempt_id(a));
         self.outputs.event(Event::AttemptStarted {
             node,
@@ -178,6 +190,7 @@ impl Cluster {
         let dialling = &mut self.attempts[a].dialling;
         dialling.remove(&mut self.connection_links, c);
         self.abort_dialled(a);
+        self.sticky_transport_is_up(a);
         self.connections[c].phase = Phase::Handshaking;
         let address = self.connections[c].address;
         self.attempts[a].last_address = address;
@@ -190,6 +203,8 @@ impl Cluster {
         if !self.config.handshake {
             return self.become_ready(c, crate::Limits::NONE);
         }
+        self.attempts[a].stage_began = self.now;
+        self.share_setup_time_of(a);
         if self.config.handshake_timeout != Limit::Never {
             self.nodes[n].setup_failures = 0;
             let at = self.now.after(self.config.handshake_timeout);
@@ -227,7 +242,9 @@ impl Cluster {
 
     /// A failure of the attempt, at any stage but Established.
     pub(crate) fn attempt_failed(&mut self, a: u32, ending: Ending) {
-        let n = self.attempts[a].node;
+        let Attempt {
+            node: n, for_any, ..
+        } = self.attempts[a];
         self.take_down(a, ending);
         let node = &mut self.nodes[n];
         let setup_is_over = self.config.handshake_timeout != Limit::Never
@@ -235,8 +252,12 @@ impl Cluster {
         if !setup_is_over {
             node.setup_failures = node.setup_failures.saturating_add(1);
         }
+        node.aborts_in_a_row = 0;
         self.setup_failures_now += 1;
         self.node_failed(n, ending);
+        if for_any {
+            self.sticky_ended();
+        }
     }
 
     /// Gives up an attempt without a failure.
@@ -307,6 +328,36 @@ impl Cluster {
         let dialling = &mut self.attempts[a].dialling;
         dialling.remove(&mut self.connection_links, c);
         self.connections.remove(c);
+    }
+
+    /// The list or the session's timeout has changed, and with them each attempt's share of it (3.1).
+    pub(crate) fn share_setup_time(&mut self) {
+        let mut next = self.attempts.next_from(0);
+        while let Some(a) = next {
+            self.share_setup_time_of(a);
+            next = self.attempts.next_from(a + 1);
+        }
+    }
+
+    /// The handshake has a share of its own, unless it has a timeout of its own.
+    fn share_setup_time_of(&mut self, a: u32) {
+        let SetupTimeout::SessionShare { session_timeout } = self.config.connection_setup_timeout
+        else {
+            return;
+        };
+        let share = self.session_share(session_timeout);
+        let attempt = &mut self.attempts[a];
+        if !attempt.handshake_deadline {
+            let at = (attempt.stage_began + share).max(self.now);
+            let slot = &mut attempt.setup_timer;
+            self.timers.set(slot, at, Timer::Setup { attempt: a });
+        }
+    }
+
+    fn session_share(&self, configured: Duration) -> Duration {
+        let session_timeout = self.session_timeout().unwrap_or(configured);
+        let servers = self.nodes.len().max(1) as u32;
+        (session_timeout / servers).max(Duration::from_millis(1))
     }
 
     /// By when the node's attempt must be further.

@@ -5,10 +5,13 @@ use core::cmp::Reverse;
 use crate::{Cluster, Instant, Limit, NodeState, Warm, collections::IndexedHeap, timers::Timer};
 
 /// The order in which nodes are dialled: those that are not throttled first, then never tried
-/// before tried, then the oldest last attempt; ties were drawn when the node came.
+/// before tried, then the oldest last attempt; ties were drawn when the node came. Under `Sticky` in
+/// the order of laps, and of the places that were drawn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct DialKey {
     throttled: bool,
+    /// Under `Sticky`, where the last attempt does not count.
+    lap: u64,
     last_attempt: Option<Instant>,
     tie: u64,
 }
@@ -89,7 +92,8 @@ impl Cluster {
         let node = &self.nodes[n];
         let key = DialKey {
             throttled: self.throttled.contains(n),
-            last_attempt: node.last_attempt,
+            lap: node.lap,
+            last_attempt: node.last_attempt.filter(|_| self.sticky.is_none()),
             tie: node.tie,
         };
         let rests_until = node.next_attempt.filter(|&at| at > self.now);
@@ -171,6 +175,7 @@ impl Cluster {
             && !self.wants_another
             && !self.dial_timer.is_armed()
             && !matches!(self.config.warm, Warm::AtLeast(_))
+            && self.sticky.is_none()
     }
 
     fn governor_is_open(&self) -> bool {
@@ -182,7 +187,8 @@ impl Cluster {
     /// Those that requests wait for first, a request for any node counting for the node that 5.1
     /// would dial; of these, whose next-attempt time is the earliest (3.6).
     fn next_to_dial(&mut self) -> Option<(u32, DialFor)> {
-        let for_any = self.next_for_any();
+        let next = self.next_dialable();
+        let for_any = next.zip(self.is_due_for_any());
         let key = |n| self.wanted_key(n);
         let any_key = for_any.map(|(n, _)| WantedKey {
             only_warm: false,
@@ -199,31 +205,39 @@ impl Cluster {
             }
             return Some((n, DialFor::Any { hedge }));
         }
-        let (_, next) = self.dialable.peek()?;
-        if self.wants_another && self.setup_nodes == 0 {
+        let next = next?;
+        if self.wants_another && self.setup_nodes == 0 && self.sticky.is_none() {
             return Some((next, DialFor::Any { hedge: false }));
         }
-        self.warm_misses_a_node().then_some((next, DialFor::Itself))
+        let for_warm = self.warm_misses_a_node() && self.dials_not_before() <= self.now;
+        for_warm.then(|| (next, self.dial_for_warm()))
     }
 
-    /// The node to be dialled now for requests that name none, and whether it is a hedge (3.7).
-    fn next_for_any(&self) -> Option<(u32, bool)> {
-        let (_, next) = self.dialable.peek()?;
+    /// Whether a node is to be dialled now for requests that name none, and whether as a hedge (3.7).
+    fn is_due_for_any(&self) -> Option<bool> {
         let due = self.any_dial_time().is_some_and(|at| at <= self.now);
         let hedge = !self.setups.is_empty();
         let replaces = hedge
             && self.setup_failures_now > 0
             && self.untried_is_fresh()
             && self.hedge_time().is_some()
-            && !self.any_queue.is_empty();
-        (due || replaces).then_some((next, hedge))
+            && !self.any_queue.is_empty()
+            && self.sticks_to().is_none()
+            && self.dials_not_before() <= self.now;
+        (due || replaces).then_some(hedge)
     }
 
     /// When a node may be dialled for requests that name none, as far as nodes and attempts go.
     fn any_dial_time(&self) -> Option<Instant> {
-        if self.any_queue.is_empty() {
+        // `Sticky` waits for its one node.
+        if self.any_queue.is_empty() || self.sticks_to().is_some() {
             return None;
         }
+        let at = self.any_dial_time_by_nodes();
+        at.map(|at| at.max(self.dials_not_before()))
+    }
+
+    fn any_dial_time_by_nodes(&self) -> Option<Instant> {
         if self.setup_nodes == 0 {
             return self.first_dialable();
         }
@@ -255,6 +269,7 @@ impl Cluster {
 
     fn warm_misses_a_node(&self) -> bool {
         match self.config.effective_warm() {
+            _ if self.move_wants_a_node() => true,
             Warm::AtLeast(least) => self.ready_nodes + self.setup_nodes < least,
             _ => false,
         }
@@ -263,7 +278,7 @@ impl Cluster {
     /// When every attempt that could serve a request for any node has been in setup for the hedge
     /// delay. `None`: never, or there are too many hedges.
     fn hedge_time(&self) -> Option<Instant> {
-        let Limit::After(delay) = self.config.hedge_delay else {
+        let Limit::After(delay) = self.config.effective_hedge_delay() else {
             return None;
         };
         let (Reverse((newest, _)), _) = self.setups.peek()?;
@@ -277,6 +292,7 @@ impl Cluster {
     fn arm_dial_timer(&mut self) {
         let for_wanted = (!self.wanted.is_empty()).then_some(self.now);
         let for_warm = self.first_dialable().filter(|_| self.warm_misses_a_node());
+        let for_warm = for_warm.map(|at| at.max(self.dials_not_before()));
         let wishes = [for_wanted, self.any_dial_time(), for_warm];
         let earliest = wishes.into_iter().flatten().min();
         let at = earliest.zip(self.governor.opens(self.now));

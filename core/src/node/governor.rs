@@ -19,7 +19,7 @@ impl Governor {
         Self {
             young: IndexedHeap::new(),
             max_concurrent: config.max_concurrent_attempts,
-            grows_old: config.hedge_delay,
+            grows_old: config.effective_hedge_delay(),
             tokens: config.attempts_per_second.map(tokens),
         }
     }

@@ -46,6 +46,7 @@ impl Cluster {
         }
         let node = &mut self.nodes[n];
         node.setup_failures = 0;
+        node.aborts_in_a_row = 0;
         node.last_failure = None;
         if self.config.backoff_reset == BackoffReset::OnReady {
             node.reset_backoff();
@@ -61,6 +62,7 @@ impl Cluster {
         self.session_begins(limits.session_timeout);
         self.update_standing(n);
         self.serve_later(n);
+        self.sticky_is_ready(n);
     }
 
     /// A Ready connection is lost: a failure, after which everything on it is settled.
@@ -185,6 +187,7 @@ impl Cluster {
             self.by_peer.remove(hash_peer(address), n);
         }
         self.release_staying(n);
+        self.sticky_parted(n);
         n
     }
 

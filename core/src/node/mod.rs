@@ -5,6 +5,7 @@
 //! - `attempt`: from the dial to Ready or a failure (2.1, 3.1)
 //! - `lifecycle`: Ready, lost, detached, closed; failures and backoff (2.1, 3.2, 3.3)
 //! - `dial`: who is wanted, and who is dialled (2.2, 3.5, 3.7, 5.1)
+//! - `sticky`: one node at a time (7.7, 7.8)
 //! - `governor`: how many attempts there may be (3.6)
 //! - `connection`: what is kept of one transport
 //! - `upkeep`: idle and age limits, keepalives, probes (5.3, 8.1, 8.2, 8.4)
@@ -16,6 +17,7 @@ mod dial;
 mod governor;
 mod lifecycle;
 mod state;
+mod sticky;
 mod upkeep;
 
 pub(crate) use addresses::Addresses;
@@ -24,12 +26,13 @@ pub(crate) use connection::{Connection, Phase};
 pub(crate) use dial::{DialKey, Resting, WantedKey};
 pub(crate) use governor::Governor;
 pub use state::NodeState;
+pub(crate) use sticky::Sticky;
 pub(crate) use upkeep::Upkeep;
 
 use alloc::boxed::Box;
 
 use crate::{
-    Cause, Config, Instant, LastFailure, NodeSpec,
+    Backoff, Cause, Config, Instant, Jitter, LastFailure, NodeSpec,
     collections::{Heap, List, NONE},
     rng::{Purpose, Rng, stream_of},
     timers::TimerSlot,
@@ -67,6 +70,10 @@ pub(crate) struct Node {
     setup_draws: u64,
     /// Breaks ties between nodes of the same age, so that clients with one list spread.
     pub(crate) tie: u64,
+    /// In which lap of `Sticky` it has its next turn.
+    pub(crate) lap: u64,
+    /// Attempts in a row that were aborted without a failure (3.7).
+    pub(crate) aborts_in_a_row: u32,
 
     /// Requests that wait for this node and no other, by age.
     pub(crate) queue: Heap<u64>,
@@ -109,6 +116,8 @@ impl Node {
             backoff_draws: 0,
             setup_draws: 0,
             tie,
+            lap: 0,
+            aborts_in_a_row: 0,
             queue: Heap::new(),
             fail_fast: Heap::new(),
             delayed: List::EMPTY,
@@ -135,15 +144,19 @@ impl Node {
     }
 
     /// The setup timeout of the attempt that begins (SEMANTICS 3.1).
-    fn draw_setup_timeout(&mut self, config: &Config, seed: u64) -> core::time::Duration {
+    fn draw_setup_timeout(
+        &mut self,
+        growth: &Backoff,
+        jitter: Jitter,
+        seed: u64,
+    ) -> core::time::Duration {
         let mut rng = Rng::new(seed, Purpose::Setup, self.stream).skip(self.setup_draws);
         self.setup_draws += 1;
-        let jitter = match config.jitter {
-            crate::Jitter::None => crate::Jitter::None,
-            _ => crate::Jitter::Clipped(200),
+        let jitter = match jitter {
+            Jitter::None => Jitter::None,
+            _ => Jitter::Clipped(200),
         };
-        let timeout = &config.connection_setup_timeout;
-        jitter.draw(timeout, self.setup_failures, &mut 0, &mut rng)
+        jitter.draw(growth, self.setup_failures, &mut 0, &mut rng)
     }
 
     /// The connection proved useful: the failures are forgotten (SEMANTICS 3.3), but not a

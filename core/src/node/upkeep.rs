@@ -211,6 +211,7 @@ impl Cluster {
     }
 
     fn arm_keepalive(&mut self, c: u32) {
+        let (interval, timeout) = self.keepalive_times();
         let connection = &mut self.connections[c];
         let upkeep = &connection.upkeep;
         let silent_since = match self.config.keepalive_on {
@@ -219,15 +220,22 @@ impl Cluster {
             KeepaliveOn::Either => upkeep.last_received.min(upkeep.last_sent),
         };
         let at = match upkeep.probed_at {
-            Some(probed_at) => probed_at + self.config.keepalive_timeout,
-            None if connection.phase == Phase::Ready => {
-                silent_since.after(self.config.keepalive_interval)
-            }
+            Some(probed_at) => probed_at + timeout,
+            None if connection.phase == Phase::Ready => silent_since.after(interval),
             None => Instant::MAX,
         };
         let slot = &mut connection.upkeep.keepalive_timer;
         self.timers
             .set(slot, at, Timer::Keepalive { connection: c });
+    }
+
+    /// A session's timeout gives both: a third of it each, so that a dead server is left before the
+    /// session is over (8.6).
+    fn keepalive_times(&self) -> (Limit, Duration) {
+        match (self.config.keepalive_interval, self.session_timeout()) {
+            (Limit::After(_), Some(session)) => (Limit::After(session / 3), session / 3),
+            (interval, _) => (interval, self.config.keepalive_timeout),
+        }
     }
 
     pub(crate) fn keepalive_is_due(&mut self, c: u32) {

@@ -82,15 +82,14 @@ impl Cluster {
     /// from the queue.
     pub(crate) fn place_at_once(&mut self, r: u32) -> bool {
         let usual = self.any_queue.is_empty()
-            && !self.ready.is_empty()
+            && self.can_take_any()
             && self.requests[r].target().is_none()
             && self.probe_by_request.is_empty()
             && !self.any_is_refused();
         if !usual {
             return false;
         }
-        let rng = &mut self.selection_rng;
-        let Some(n) = self.ready.pick(rng, &self.nodes, None, None) else {
+        let Some(n) = self.pick_for_any(None, None) else {
             self.refused_at = Some(self.ready.version());
             return false;
         };
@@ -101,6 +100,27 @@ impl Cluster {
         self.wants_another |= self.connections[self.nodes[n].connection].unhealthy;
         self.emit(r, n);
         true
+    }
+
+    /// Whether there is a node that can take a request for any node now.
+    pub(crate) fn can_take_any(&self) -> bool {
+        match self.sticky {
+            None => !self.ready.is_empty(),
+            Some(_) => {
+                let own = self.sticks_to();
+                own.is_some_and(|own| self.ready.standing(own).is_some())
+            }
+        }
+    }
+
+    /// The policy's choice among the nodes that can take a request.
+    fn pick_for_any(&mut self, avoided: Option<u32>, barred: Option<u32>) -> Option<u32> {
+        if self.sticky.is_some() {
+            let own = self.sticks_to().filter(|&own| barred != Some(own));
+            return own.filter(|&own| self.ready.standing(own).is_some());
+        }
+        let rng = &mut self.selection_rng;
+        self.ready.pick(rng, &self.nodes, avoided, barred)
     }
 
     /// The head of the queue for any node goes where the policy says.
@@ -115,15 +135,11 @@ impl Cluster {
         let alive = |node: &crate::NodeId| self.nodes.get(node.index, node.generation).is_some();
         let avoided = avoided.filter(alive).map(|node| node.index);
         let barred = self.barred_node(r);
-        let probes = match request.idempotent {
+        let probes = match request.idempotent && self.sticky.is_none() {
             true => self.node_to_probe().filter(|&n| barred != Some(n)),
             false => None,
         };
-        let pick = || {
-            let rng = &mut self.selection_rng;
-            self.ready.pick(rng, &self.nodes, avoided, barred)
-        };
-        let Some(n) = probes.or_else(pick) else {
+        let Some(n) = probes.or_else(|| self.pick_for_any(avoided, barred)) else {
             self.refused_at = barred.is_none().then(|| self.ready.version());
             return self.put_aside(r);
         };

@@ -76,7 +76,7 @@ impl Cluster {
     /// Whether the request would not have to wait.
     fn has_slot_for(&self, target: Target) -> bool {
         match target {
-            Target::Any => self.any_queue.is_empty() && !self.ready.is_empty(),
+            Target::Any => self.any_queue.is_empty() && self.can_take_any(),
             Target::Node(id) => {
                 self.nodes[id.index].queue.is_empty() && self.ready.standing(id.index).is_some()
             }

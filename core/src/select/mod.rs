@@ -149,7 +149,10 @@ enum Pool {
 impl Pool {
     fn new(policy: &SelectionPolicy) -> Self {
         match policy {
-            SelectionPolicy::LeastLoaded => Self::LeastLoaded(LoadBuckets::default()),
+            // `Sticky` picks by itself; this finds another when its own is gone.
+            SelectionPolicy::LeastLoaded | SelectionPolicy::Sticky => {
+                Self::LeastLoaded(LoadBuckets::default())
+            }
             SelectionPolicy::RoundRobin => Self::RoundRobin(Ring::new()),
             SelectionPolicy::PowerOfTwoChoices => Self::PowerOfTwoChoices(Listed::default()),
             SelectionPolicy::Custom(policy) => Self::Custom(Listed::default(), policy.clone()),

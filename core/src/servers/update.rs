@@ -26,6 +26,7 @@ impl Cluster {
             return Err(SetNodesError::Closed);
         }
         let plan = self.plan(list)?;
+        let before = self.before_update();
         let removed = self.nodes.len() as u32 - plan.kept;
         self.departed.forget_past(self.now);
         // All leaving precedes all arriving.
@@ -52,6 +53,11 @@ impl Cluster {
             });
             self.fail_fast_for_any();
         }
+        if let Some(before) = before {
+            let differs = removed > 0 || !plan.added.is_empty();
+            self.after_update(&before, differs);
+        }
+        self.share_setup_time();
         Ok(())
     }
 
@@ -245,6 +251,10 @@ impl Cluster {
     fn add(&mut self, spec: &NodeSpec) {
         let tie = self.dial_order_rng.next_u64();
         let mut node = Node::new(spec.clone(), tie);
+        node.lap = self
+            .sticky
+            .as_ref()
+            .map_or(0, |sticky| sticky.first_lap(tie));
         node.seen_in = self.update;
         self.departed.take_over(&mut node);
         let (n, _) = self.nodes.insert(node);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use redial::{
     AttemptId, Cluster, Config, ConnectionId, Deadline, DeadlineReason, Input, Instant, Limit,
-    NodeState, NodeView,
+    NodeState, NodeView, SetupTimeout,
 };
 
 use super::{Checker, Violation, ensure, ledger::Ledger};
@@ -133,7 +133,10 @@ impl Deadlines {
         let longest = match budget {
             Some((_, true)) => self.config.handshake_timeout(),
             // Jitter moves the setup timeout up to its maximum.
-            _ => self.config.connection_setup_timeout().max.into(),
+            _ => match self.config.connection_setup_timeout() {
+                SetupTimeout::Growing(growth) => growth.max.into(),
+                SetupTimeout::SessionShare { session_timeout } => session_timeout.into(),
+            },
         };
         ensure!(
             start.is_some_and(|start| due <= start.after(longest)),

@@ -33,7 +33,7 @@ impl Governor {
         Self {
             enabled: config.events().contains(EventMask::ATTEMPTS),
             max_concurrent: config.max_concurrent_attempts(),
-            grows_old: config.hedge_delay(),
+            grows_old: config.effective_hedge_delay(),
             rate,
             level: full(rate),
             filled_at: None,

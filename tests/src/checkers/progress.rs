@@ -40,7 +40,7 @@ impl Progress {
                 (Warm::ByPolicy, policy) => policy != SelectionPolicy::LeastLoaded,
                 (warm, _) => warm == Warm::All,
             },
-            hedge_delay: config.hedge_delay(),
+            hedge_delay: config.effective_hedge_delay(),
             max_hedges: config.max_hedges() as usize,
             governor: Governor::new(config),
             own_policy: matches!(config.selection(), SelectionPolicy::Custom(_)),

@@ -4,6 +4,7 @@ mod backoff;
 mod embedder;
 mod node_history;
 mod pick;
+mod rebalance;
 mod server_lists;
 mod surrogates;
 
@@ -91,6 +92,10 @@ fn replay_vector(value: Value) -> Result<(), String> {
         }
         Some("dynamic_config") => {
             read(value).and_then(|vector: server_lists::DynamicConfigVector| vector.replay())
+        }
+        Some("rebalance") => read(value).and_then(|vector: rebalance::Vector| vector.replay()),
+        Some("rebalance_chain") => {
+            read(value).and_then(|vector: rebalance::ChainVector| vector.replay())
         }
         Some(kind) => Err(format!("unknown kind {kind:?}")),
         None => Err("no kind".to_owned()),
