@@ -47,6 +47,7 @@ impl Item {
 
 impl DeadlineLinks {
     /// The item, if it has a deadline.
+    #[inline]
     fn get(&self, id: u32) -> Option<&Item> {
         self.0.get(id as usize).filter(|item| item.class != NONE)
     }
@@ -135,15 +136,23 @@ impl DeadlineQueues {
     /// Takes out the deadline of `id`, if it has one here.
     #[inline]
     pub(crate) fn remove(&mut self, links: &mut DeadlineLinks, timers: &mut Timers, id: u32) {
-        let Some(&Item {
+        if let Some(&item) = links.get(id) {
+            self.take_out(links, timers, id, item);
+        }
+    }
+
+    fn take_out(
+        &mut self,
+        links: &mut DeadlineLinks,
+        timers: &mut Timers,
+        id: u32,
+        Item {
             previous,
             next,
             class,
             ..
-        }) = links.get(id)
-        else {
-            return;
-        };
+        }: Item,
+    ) {
         links.0[id as usize].class = NONE;
         let queue = &mut self.queues[class as usize];
         match links.0.get_mut(next as usize) {
