@@ -8,10 +8,9 @@ use alloc::vec::Vec;
 
 use super::{Ending, Phase, dial::DialFor};
 use crate::{
-    Cause, Cluster, Config, Decision, Event, Instant, Moving, NodeId, NodeSpec, NodeState,
+    Cause, Cluster, Config, Decision, Event, Instant, Moving, NodeId, NodeSpec, NodeState, Plan,
     SelectionPolicy, Stage,
     collections::NONE,
-    plan,
     rng::{Purpose, Rng},
     timers::{Timer, TimerSlot},
 };
@@ -276,12 +275,18 @@ impl Cluster {
         let Some(own) = own else {
             return self.reshuffle();
         };
-        let listed: Vec<NodeId> = self.nodes.iter().map(|(n, _)| self.node_id(n)).collect();
+        // Both lists are by rising index.
+        let mut old = before.listed.iter().copied().peekable();
+        let listed = self.nodes.iter().map(|(n, _)| self.node_id(n));
+        let (kept, added) = listed.partition(|id| {
+            while old.next_if(|old| old < id).is_some() {}
+            old.peek() == Some(id)
+        });
         let Some(sticky) = &mut self.sticky else {
             return;
         };
         let seed = sticky.decisions.next_u64();
-        match plan(&before.listed, Some(&own), &listed).decide(seed) {
+        match Plan::weigh(before.listed.len(), Some(&own), kept, added).decide(seed) {
             Decision::Stay => {
                 self.end_move();
                 self.stay_with(own);

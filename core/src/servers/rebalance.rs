@@ -59,27 +59,34 @@ pub fn plan<T: Ord + Clone>(old: &[T], own: Option<&T>, new: &[T]) -> Plan<T> {
     let old: BTreeSet<&T> = old.iter().collect();
     let mut seen = BTreeSet::new();
     let new = new.iter().filter(|server| seen.insert(*server));
-    let (mut kept, mut added): (Vec<&T>, Vec<&T>) = new.partition(|server| old.contains(server));
-    let (n0, n1, k) = (old.len() as u128, seen.len() as u128, kept.len() as u128);
+    let (kept, added) = new.cloned().partition(|server| old.contains(server));
+    Plan::weigh(old.len(), own, kept, added)
+}
 
-    let (moves, p_old) = match own {
-        None => (Ratio::ZERO, Ratio::ZERO),
-        Some(own) if seen.contains(own) && (n1 <= n0 || !old.contains(own)) => {
-            (Ratio::ZERO, Ratio::ZERO)
+impl<T: PartialEq> Plan<T> {
+    /// The same for `old` old servers, with the new list in two parts.
+    pub(crate) fn weigh(old: usize, own: Option<&T>, mut kept: Vec<T>, mut added: Vec<T>) -> Self {
+        let (n0, k) = (old as u128, kept.len() as u128);
+        let n1 = k + added.len() as u128;
+        let in_both = own.is_some_and(|own| kept.contains(own));
+        let new_only = own.is_some_and(|own| added.contains(own));
+        let (moves, p_old) = match own {
+            Some(_) if in_both && n1 > n0 => (Ratio::new(n1 - n0, n1), Ratio::ZERO),
+            Some(_) if !in_both && !new_only && n1 > n0 => (Ratio::ONE, Ratio::ZERO),
+            Some(_) if !in_both && !new_only => {
+                (Ratio::ONE, Ratio::new(k * (n0 - n1), n1 * (n0 - k)))
+            }
+            _ => (Ratio::ZERO, Ratio::ZERO),
+        };
+        for group in [&mut kept, &mut added] {
+            group.retain(|server| Some(server) != own);
         }
-        Some(own) if seen.contains(own) => (Ratio::new(n1 - n0, n1), Ratio::ZERO),
-        Some(_) if n1 > n0 => (Ratio::ONE, Ratio::ZERO),
-        Some(_) => (Ratio::ONE, Ratio::new(k * (n0 - n1), n1 * (n0 - k))),
-    };
-
-    for group in [&mut kept, &mut added] {
-        group.retain(|server| Some(*server) != own);
-    }
-    Plan {
-        moves,
-        p_old,
-        added: added.into_iter().cloned().collect(),
-        kept: kept.into_iter().cloned().collect(),
+        Self {
+            moves,
+            p_old,
+            added,
+            kept,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use redial::{Cluster, Config, Instant, RequestOptions};
+use redial::{Cluster, Config, Instant, NodeSpec, RequestOptions, SelectionPolicy};
 
 use crate::{
     cycle::{Cycle, specs},
@@ -103,30 +103,65 @@ fn expiry() -> Subject<'static> {
     })
 }
 
+/// A client that is given two lists in turn, of which one node differs.
+struct Updates {
+    list: Vec<NodeSpec>,
+    cluster: Cluster,
+    turn: usize,
+}
+
+impl Updates {
+    fn new(nodes: usize, selection: SelectionPolicy) -> Self {
+        let config = Config::builder().selection(selection);
+        let config = config.build().expect("it is valid");
+        let mut updates = Self {
+            list: specs(nodes + 1),
+            cluster: Cluster::new(config, 1, Instant::ORIGIN),
+            turn: 0,
+        };
+        (0..4).for_each(|_| updates.update());
+        updates
+    }
+
+    /// One comes, one goes.
+    fn update(&mut self) {
+        self.turn += 1;
+        let nodes = self.list.len() - 1;
+        let list = &self.list[self.turn % 2..][..nodes];
+        let set = self.cluster.set_nodes(Instant::ORIGIN, list);
+        set.expect("a valid list");
+        while self.cluster.poll_output().is_some() {}
+    }
+}
+
 fn list_updates(report: &mut Report) {
-    let update = |nodes: usize| -> Subject<'static> {
-        let list = specs(nodes + 1);
-        let mut cluster = Cluster::new(Config::default(), 1, Instant::ORIGIN);
-        let mut turn = 0;
-        Box::new(move || {
-            turn += 1;
-            // One comes, one goes.
-            let list = &list[turn % 2..][..nodes];
-            time(nodes as u64, || {
-                let set = cluster.set_nodes(Instant::ORIGIN, list);
-                set.expect("a valid list");
-                while cluster.poll_output().is_some() {}
-            })
-        })
-    };
-    let figures = interleave(&mut [update(1_000), update(10_000)]);
-    let (small, large) = (median(&figures[0]), median(&figures[1]));
-    report.table(&["list update, one node changed", "ns an entry"]);
-    report.row(&["1,000 nodes".to_owned(), format!("{small:.0}")]);
-    report.row(&["10,000 nodes".to_owned(), format!("{large:.0}")]);
-    report.below(
-        "list update an entry, 10,000 / 1,000 nodes",
-        large / small,
-        2.0,
-    );
+    report.table(&["list update, one node changed", "µs", "allocations"]);
+    for (name, policy) in [
+        ("LeastLoaded", SelectionPolicy::LeastLoaded),
+        ("Sticky", SelectionPolicy::Sticky),
+    ] {
+        let sizes = [1_000, 10_000];
+        let subject = |nodes| -> Subject<'static> {
+            let mut updates = Updates::new(nodes, policy.clone());
+            Box::new(move || time(1, || updates.update()) / 1_000.0)
+        };
+        let figures = interleave(&mut sizes.map(subject));
+        let allocations = sizes.map(|nodes| {
+            let mut updates = Updates::new(nodes, policy.clone());
+            allocation_counter::measure(|| updates.update()).count_total
+        });
+        let times = [median(&figures[0]), median(&figures[1])];
+        for ((nodes, time), allocations) in sizes.iter().zip(times).zip(allocations) {
+            report.row(&[
+                format!("{name}, {nodes} nodes"),
+                format!("{time:.0}"),
+                allocations.to_string(),
+            ]);
+        }
+        let aim = format!("list update under {name}, 10,000 / 1,000 nodes");
+        report.below(aim, times[1] / times[0], 15.0);
+        // What the one that comes and the one that goes take; none for one that is kept.
+        let aim = format!("allocations of a list update of 10,000 nodes under {name}");
+        report.below(aim, allocations[1] as f64, 32.0);
+    }
 }
