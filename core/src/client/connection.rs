@@ -97,6 +97,16 @@ impl<S> Connection<S> {
             .push_back((self.accepted + self.output.len() as u64, serial));
     }
 
+    /// How many frames are handed over and not wholly accepted.
+    pub(super) fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Of these all but the first so many, by serial.
+    pub(super) fn frames_from(&self, first: usize) -> impl Iterator<Item = u32> {
+        self.frames.range(first..).map(|(_, serial)| *serial)
+    }
+
     /// Takes note of a reply; false if it answers what was not sent. The cluster lets a reply stand
     /// for the news that its request was written, so a peer that answers ahead is found out here.
     pub(super) fn can_be_answered(&mut self, to: ReplyTo) -> bool {
