@@ -103,8 +103,9 @@ impl Command {
         iter::once(&self.name).chain(&self.arguments)
     }
 
+    #[inline]
     fn is(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name.as_bytes())
+        self.name.len() == name.len() && self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 }
 
