@@ -9,6 +9,10 @@ use crate::{NodeId, ReplyTo, RequestId};
 /// A new frame starts only while fewer bytes are handed over and not accepted (SEMANTICS 4.3).
 const WRITE_WINDOW: usize = 64 * 1024;
 
+/// So many frames are handed over in one piece, that the peer may begin with them while the next are
+/// encoded.
+const FRAMES_AT_ONCE: usize = 512;
+
 /// An empty buffer with room for so many bytes is given back.
 const KEPT_CAPACITY: usize = 256 * 1024;
 
@@ -84,7 +88,7 @@ impl<S> Connection<S> {
 
     /// The next Write to be encoded, if a frame may start now.
     pub(super) fn next_write(&mut self) -> Option<PendingWrite> {
-        match self.output.len() < WRITE_WINDOW {
+        match self.output.len() < WRITE_WINDOW && self.frames.len() < FRAMES_AT_ONCE {
             true => self.writes.pop_front(),
             false => None,
         }
@@ -95,6 +99,16 @@ impl<S> Connection<S> {
         self.unanswered += u64::from(expects_reply);
         self.frames
             .push_back((self.accepted + self.output.len() as u64, serial));
+    }
+
+    /// How many frames are handed over and not wholly accepted.
+    pub(super) fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Of these all but the first so many, by serial.
+    pub(super) fn frames_from(&self, first: usize) -> impl Iterator<Item = u32> {
+        self.frames.range(first..).map(|(_, serial)| *serial)
     }
 
     /// Takes note of a reply; false if it answers what was not sent. The cluster lets a reply stand
@@ -173,6 +187,22 @@ mod tests {
         }
         assert!(connection.writes.len() <= 64);
         assert_eq!(connection.next_write().map(|write| write.serial), Some(0));
+    }
+
+    #[test]
+    fn after_so_many_frames_the_next_waits_until_some_were_accepted() {
+        let mut connection = connection();
+        for serial in 0..=FRAMES_AT_ONCE as u32 {
+            connection.queue(write(serial), |_| true);
+        }
+        while let Some(write) = connection.next_write() {
+            connection.output.extend_from_slice(b"frame");
+            connection.frame_ends(write.serial, true);
+        }
+        assert_eq!(connection.frames(), FRAMES_AT_ONCE);
+        connection.accept(5);
+        assert_eq!(connection.next_accepted_frame(), Some(0));
+        assert!(connection.next_write().is_some());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use super::{Malformed, Rejected};
 
 /// The bytes of a length field.
-const LENGTH: usize = 4;
+pub(super) const LENGTH: usize = 4;
 
 /// Takes the next frame that begins with the length of what follows, a big-endian `u32` (as in
 /// Kafka and ZooKeeper); returns what follows. `None` if it is not whole yet.
@@ -31,6 +31,16 @@ const LENGTH: usize = 4;
 /// [`Malformed`] if the length is over `max` bytes; a negative one, where the protocol has signed
 /// lengths, is.
 pub fn take_frame(input: &mut BytesMut, max: usize) -> Result<Option<BytesMut>, Malformed> {
+    let Some(length) = frame_length(input, max)? else {
+        return Ok(None);
+    };
+    // Skipped rather than split off: each piece counts its owners.
+    input.advance(LENGTH);
+    Ok(Some(input.split_to(length)))
+}
+
+/// The length that the frame in front says, if the frame is whole.
+pub(super) fn frame_length(input: &[u8], max: usize) -> Result<Option<usize>, Malformed> {
     let Some(&[a, b, c, d]) = input.first_chunk() else {
         return Ok(None);
     };
@@ -38,12 +48,7 @@ pub fn take_frame(input: &mut BytesMut, max: usize) -> Result<Option<BytesMut>, 
     if length > max {
         return Err(Malformed("frame over the limit"));
     }
-    if input.len() - LENGTH < length {
-        return Ok(None);
-    }
-    // Skipped rather than split off: each piece counts its owners.
-    input.advance(LENGTH);
-    Ok(Some(input.split_to(length)))
+    Ok((input.len() - LENGTH >= length).then_some(length))
 }
 
 /// Appends a frame that begins with the length of what follows, a big-endian `u32`; `body` appends

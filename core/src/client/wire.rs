@@ -7,7 +7,7 @@ use super::{
     byte_layer::Request,
     connection::{Connection, PendingWrite},
 };
-use crate::{CloseError, ConnectionId, HandshakeError, Input, Instant, ReplyTo, Verdict};
+use crate::{CloseError, ConnectionId, HandshakeError, Input, Instant};
 
 impl<P: Protocol> Client<P> {
     /// A transport is up: its protocol state begins.
@@ -53,9 +53,10 @@ impl<P: Protocol> Client<P> {
             return;
         }
         open.input.extend_from_slice(bytes);
+        let unsent = open.output.len();
         self.cluster
             .handle_input(now, Input::Received { connection });
-        let unsent = open.output.len();
+        self.translate_waiting();
         // Looked up each time, because an item can end its connection.
         while let Some(open) = self.connections.get_mut(connection) {
             match self
@@ -112,8 +113,17 @@ impl<P: Protocol> Client<P> {
                 // Before the reply frees a slot.
                 if let Some(wait) = throttle {
                     self.throttle(now, connection, wait);
+                    self.translate_waiting();
                 }
-                return self.reply(now, connection, to, verdict, reply);
+                let input = Input::Reply {
+                    connection,
+                    to,
+                    verdict,
+                };
+                self.cluster.handle_input(now, input);
+                // The reply goes out with the completion that it causes. It is dropped if it causes
+                // none: if it is late, or if its request is tried again.
+                return self.translate_with(&mut Some(reply));
             }
             Item::Push(push) => {
                 let node = open.node;
@@ -144,34 +154,13 @@ impl<P: Protocol> Client<P> {
             .handle_input(now, Input::Throttled { connection, until });
     }
 
-    /// The reply goes out with the completion that it causes. It is dropped if it causes none: if
-    /// it is late, or if its request is tried again.
-    fn reply(
-        &mut self,
-        now: Instant,
-        connection: ConnectionId,
-        to: ReplyTo,
-        verdict: Verdict,
-        reply: P::Reply,
-    ) {
-        self.translate_waiting();
-        self.cluster.handle_input(
-            now,
-            Input::Reply {
-                connection,
-                to,
-                verdict,
-            },
-        );
-        self.translate_with(&mut Some(reply));
-    }
-
     /// Encodes the Writes that may start now.
     pub(super) fn encode(&mut self, now: Instant, connection: ConnectionId) {
         let Some(open) = self.connections.get_mut(connection) else {
             return;
         };
         open.announcement_heard();
+        let mut told = open.frames();
         while let Some(PendingWrite { request, serial }) = open.next_write() {
             if !self.cluster.may_write(now, connection, serial) {
                 continue;
@@ -189,20 +178,25 @@ impl<P: Protocol> Client<P> {
                 expects_reply: *expects_reply,
             };
             let start = open.output.len();
-            let input = match self
+            match self
                 .protocol
                 .encode(&mut open.state, outgoing, &mut open.output)
             {
-                Ok(()) if open.output.len() > start => {
-                    open.frame_ends(serial, *expects_reply);
-                    Input::WriteStarted { connection, serial }
-                }
+                Ok(()) if open.output.len() > start => open.frame_ends(serial, *expects_reply),
                 Ok(()) | Err(Rejected) => {
                     open.output.truncate(start);
-                    Input::WriteRejected { connection, serial }
+                    // What is encoded must be known to be handed over before anything changes.
+                    self.cluster
+                        .writes_started(now, connection, open.frames_from(told));
+                    told = open.frames();
+                    self.cluster
+                        .handle_input(now, Input::WriteRejected { connection, serial });
                 }
-            };
-            self.cluster.handle_input(now, input);
+            }
+        }
+        if open.frames() > told {
+            self.cluster
+                .writes_started(now, connection, open.frames_from(told));
         }
     }
 

@@ -75,6 +75,19 @@ impl Cluster {
         }
     }
 
+    pub(super) fn take_writes_started(
+        &mut self,
+        connection: ConnectionId,
+        serials: impl Iterator<Item = u32>,
+    ) {
+        let known = self.on(connection, |cluster, c| {
+            for serial in serials {
+                cluster.write_started(c, serial);
+            }
+        });
+        self.stats.stale_facts += u64::from(!known);
+    }
+
     pub(super) fn take_writes_done(
         &mut self,
         connection: ConnectionId,
@@ -169,5 +182,61 @@ const fn connect_cause(error: ConnectError) -> Cause {
         ConnectError::Unreachable => Cause::Unreachable,
         ConnectError::Reset => Cause::Reset,
         ConnectError::Other => Cause::ConnectFailed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::{Action, Config, Instant, Output, RequestOptions};
+
+    /// A connection with three Writes out, and their serials.
+    fn three_writes() -> (Cluster, ConnectionId, Vec<u32>) {
+        let now = Instant::ORIGIN;
+        let config = Config::builder().handshake(false).build().unwrap();
+        let mut cluster = Cluster::new(config, 1, now);
+        cluster
+            .set_nodes(now, &["10.0.0.1:1".parse().unwrap()])
+            .unwrap();
+        for _ in 0..3 {
+            cluster.submit(now, RequestOptions::new()).unwrap();
+        }
+        let (mut serials, mut up) = (Vec::new(), None);
+        cluster.drive(now, |cluster, output| match output {
+            Output::Action(Action::Connect { connection, .. }) => {
+                up = Some(connection);
+                cluster.handle_input(now, Input::Connected { connection });
+            }
+            Output::Action(Action::Write { serial, .. }) => serials.push(serial),
+            _ => {}
+        });
+        (cluster, up.unwrap(), serials)
+    }
+
+    #[test]
+    fn facts_about_many_writes_are_as_good_as_one_fact_a_write() {
+        let ((mut many, connection, serials), (mut single, ..)) = (three_writes(), three_writes());
+        assert_eq!(serials.len(), 3);
+        let seen = |cluster: &Cluster| (cluster.snapshot(), cluster.poll_timeout());
+        let now = Instant::from_nanos(1);
+        // The first is named twice: the second time it is stale.
+        let named = [serials[0], serials[0], serials[1]];
+
+        many.writes_started(now, connection, named);
+        for serial in named {
+            single.handle_input(now, Input::WriteStarted { connection, serial });
+        }
+        assert_eq!(seen(&many), seen(&single));
+        assert_eq!(many.stats().stale_facts, 1);
+
+        many.writes_done(now, connection, named);
+        single.handle_input(now, Input::WriteProgress { connection });
+        for serial in named {
+            single.handle_input(now, Input::WriteDone { connection, serial });
+        }
+        assert_eq!(seen(&many), seen(&single));
+        assert_eq!(many.stats().stale_facts, 2);
     }
 }

@@ -52,7 +52,7 @@ use crate::{
 /// - commands: [`set_nodes`](Self::set_nodes), [`submit`](Self::submit),
 ///   [`cancel`](Self::cancel), [`hint`](Self::hint), [`shutdown`](Self::shutdown)
 /// - facts: [`handle_input`](Self::handle_input), [`resolved`](Self::resolved),
-///   [`writes_done`](Self::writes_done)
+///   [`writes_started`](Self::writes_started), [`writes_done`](Self::writes_done)
 /// - time: [`handle_timeout`](Self::handle_timeout)
 /// - outputs: [`poll_output`](Self::poll_output), [`poll_timeout`](Self::poll_timeout), and
 ///   [`drive`](Self::drive), which does a whole round
@@ -367,6 +367,20 @@ impl Cluster {
     /// 64 addresses are used.
     pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) {
         self.call(now, |cluster| cluster.take_addresses(attempt, addresses));
+    }
+
+    /// These frames are handed over: a `WriteStarted` for each, at the price of one call. To be given
+    /// before their first byte leaves. The serials may be none.
+    pub fn writes_started(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        serials: impl IntoIterator<Item = u32>,
+    ) {
+        let serials = serials.into_iter();
+        self.call(now, |cluster| {
+            cluster.take_writes_started(connection, serials);
+        });
     }
 
     /// The transport accepted bytes, and with them the ends of these frames: a `WriteProgress` and a

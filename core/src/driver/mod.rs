@@ -44,9 +44,10 @@
 //!   each, so neither I/O nor timers can starve the other.
 //! - No system call is made, and nothing foreign is woken or polled, under the lock: bytes are copied
 //!   out under it and written after it.
-//! - Requests are coalesced: the client appends frames, the driver writes them in one piece. Before
-//!   it does it lets other tasks run once, but only if other requests are open: then somebody may be
-//!   about to add to it.
+//! - Requests are coalesced: the client appends frames, the driver writes up to 512 of them in one
+//!   piece. Before it does it lets other tasks run once, but only if other requests are open, for
+//!   then somebody may be about to add to it, and only if there are fewer: with more the peer had
+//!   better begin, so that it and we are at work at the same time.
 //! - A request costs no allocation in the driver: a future has a place in a table.
 //! - Nobody waits for ever: when the driver's task ends, by shutdown, with its runtime or by a panic
 //!   in the user's protocol, each request that is open completes as closed.

@@ -3,7 +3,6 @@
 use core::{
     fmt,
     future::{Future, IntoFuture},
-    mem,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -133,8 +132,10 @@ impl<P: Protocol, R: Runtime> Future for ResponseFuture<P, R> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let Inner { shared, runtime } = &*this.inner;
-        match mem::replace(&mut this.stage, Stage::Over) {
+        match &mut this.stage {
             Stage::New(request, options) => {
+                let (request, options) = (request.take(), *options);
+                this.stage = Stage::Over;
                 let waker = cx.waker().clone();
                 let place = shared.call(|state| {
                     if state.ended {
@@ -154,15 +155,13 @@ impl<P: Protocol, R: Runtime> Future for ResponseFuture<P, R> {
                 Poll::Pending
             }
             Stage::Waiting(place) => {
-                let mut state = lock(&shared.state);
-                let polled = state.waiters.poll(place, cx.waker());
-                drop(state);
+                let polled = lock(&shared.state).waiters.poll(*place, cx.waker());
                 match polled {
-                    Ok(result) => Poll::Ready(result.map_err(Error::from)),
-                    Err(_earlier_waker) => {
-                        this.stage = Stage::Waiting(place);
-                        Poll::Pending
+                    Ok(result) => {
+                        this.stage = Stage::Over;
+                        Poll::Ready(result.map_err(Error::from))
                     }
+                    Err(_earlier_waker) => Poll::Pending,
                 }
             }
             Stage::Over => panic!("polled after it was ready"),

@@ -32,8 +32,9 @@ pub(super) struct State<P: Protocol> {
     pub(super) end: Vec<Waker>,
     /// The driver is gone.
     pub(super) ended: bool,
-    /// A handle has called the client since the driver drained it last; the driver is awake.
-    called: bool,
+    /// How often handles have called the client since the driver drained it last. If they have, the
+    /// driver is awake.
+    calls: usize,
 }
 
 /// What came out of the client and is to be done without the lock.
@@ -41,6 +42,8 @@ pub(super) struct State<P: Protocol> {
 pub(super) struct Outbox {
     pub(super) todo: Vec<Todo>,
     pub(super) wake: Vec<Waker>,
+    /// How often handles have called the client since the last flush.
+    pub(super) calls: usize,
     pub(super) terminated: bool,
 }
 
@@ -79,7 +82,7 @@ impl<P: Protocol> Shared<P> {
             pushes: None,
             end: Vec::new(),
             ended: false,
-            called: false,
+            calls: 0,
         };
         Self {
             state: Mutex::new(state),
@@ -91,9 +94,10 @@ impl<P: Protocol> Shared<P> {
     pub(super) fn call<T>(&self, change: impl FnOnce(&mut State<P>) -> T) -> T {
         let mut state = lock(&self.state);
         let result = change(&mut state);
-        let driver_awake = mem::replace(&mut state.called, true);
+        state.calls += 1;
+        let first = state.calls == 1;
         drop(state);
-        if !driver_awake {
+        if first {
             self.wakeups.wake();
         }
         result
@@ -104,7 +108,7 @@ impl<P: Protocol> State<P> {
     /// For the driver, after every change: handles what is due, drains all outputs, and returns the
     /// next deadline.
     pub(super) fn settle(&mut self, now: Instant, outbox: &mut Outbox) -> Option<Instant> {
-        self.called = false;
+        outbox.calls += mem::take(&mut self.calls);
         self.client.handle_timeout(now);
         while let Some(output) = self.client.poll_output() {
             self.hand_out(now, output, outbox);

@@ -26,6 +26,9 @@ use crate::{
 /// run.
 const BUDGET: usize = 32;
 
+/// With so many calls of handles a flush waits for no more.
+const ENOUGH: usize = 512;
+
 /// For one read or one write. As much as a connection may have handed over and not accepted.
 const BUFFER: usize = 64 * 1024;
 
@@ -106,9 +109,14 @@ impl<P: Protocol, R: Runtime> Future for Driver<P, R> {
 
 impl<P: Protocol, R: Runtime> Driver<P, R> {
     /// Whether to let the other tasks run once before the flush: only while requests other than the
-    /// one to be sent are open, for else there is nobody who could add to it.
+    /// one to be sent are open, for else there is nobody who could add to it; and not if there is
+    /// enough to send, so that the peer is at work while the rest gathers.
     fn waits_for_more(&mut self) -> bool {
-        let wait = mem::take(&mut self.fresh) && self.access.waiting > 1 && !self.yielded;
+        let others = self.access.waiting > 1 && self.access.outbox.calls < ENOUGH;
+        let wait = mem::take(&mut self.fresh) && others && !self.yielded;
+        if !wait {
+            self.access.outbox.calls = 0;
+        }
         self.yielded = wait;
         wait
     }

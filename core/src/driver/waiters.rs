@@ -46,16 +46,23 @@ impl<T> Waiters<T> {
 
     /// From now on `waker` waits for `request`.
     pub(super) fn insert(&mut self, request: RequestId, waker: Waker) -> Place {
-        let place = self.free.pop().unwrap_or(self.places.len());
-        let waiter = Waiter {
-            request,
-            waker: Some(waker),
-            result: None,
+        let place = match self.free.pop() {
+            Some(place) => {
+                // Its result was taken.
+                let waiter = &mut self.places[place];
+                waiter.request = request;
+                waiter.waker = Some(waker);
+                place
+            }
+            None => {
+                self.places.push(Waiter {
+                    request,
+                    waker: Some(waker),
+                    result: None,
+                });
+                self.places.len() - 1
+            }
         };
-        match self.places.get_mut(place) {
-            Some(free) => *free = waiter,
-            None => self.places.push(waiter),
-        }
         if self.of_request.len() <= request.index() {
             self.of_request.resize(request.index() + 1, Place::MAX);
         }

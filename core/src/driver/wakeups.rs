@@ -52,7 +52,11 @@ impl Wakeups {
 
     /// Moves the sources that were woken to `ready`.
     pub(super) fn take_ready(&self, ready: &mut VecDeque<Source>) {
-        ready.append(&mut lock(&self.inner).ready);
+        let woken = &mut lock(&self.inner).ready;
+        // Even of nothing, appending costs more than looking.
+        if !woken.is_empty() {
+            ready.append(woken);
+        }
     }
 
     /// A waker that puts this source on the list and wakes the driver.

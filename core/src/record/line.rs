@@ -50,6 +50,7 @@ pub(super) enum Call<'a> {
     Hint(Hint),
     Input(Input),
     Resolved(AttemptId, Cow<'a, [SocketAddr]>),
+    WritesStarted(ConnectionId, Cow<'a, [u32]>),
     WritesDone(ConnectionId, Cow<'a, [u32]>),
     Timeout,
 }

@@ -72,7 +72,7 @@ impl Recorder {
     ///
     /// As there.
     pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
-        let call = Call::SetNodes(list.into());
+        let call = || Call::SetNodes(list.into());
         self.call(now, call, |cluster| cluster.set_nodes(now, list))
     }
 
@@ -81,18 +81,19 @@ impl Recorder {
     /// # Errors
     ///
     /// As there.
+    #[inline]
     pub fn submit(
         &mut self,
         now: Instant,
         options: RequestOptions,
     ) -> Result<RequestId, SubmitError> {
-        let call = Call::Submit(options);
+        let call = || Call::Submit(options);
         self.call(now, call, |cluster| cluster.submit(now, options))
     }
 
     /// As [`Cluster::cancel`].
     pub fn cancel(&mut self, now: Instant, request: RequestId) -> bool {
-        let call = Call::Cancel(request);
+        let call = || Call::Cancel(request);
         self.call(now, call, |cluster| cluster.cancel(now, request))
     }
 
@@ -102,26 +103,45 @@ impl Recorder {
     ///
     /// As there.
     pub fn shutdown(&mut self, now: Instant, drain: Duration) -> Result<(), ShutdownError> {
-        let call = Call::Shutdown(drain);
+        let call = || Call::Shutdown(drain);
         self.call(now, call, |cluster| cluster.shutdown(now, drain))
     }
 
     /// As [`Cluster::hint`].
     pub fn hint(&mut self, now: Instant, hint: Hint) {
-        self.call(now, Call::Hint(hint), |cluster| cluster.hint(now, hint));
+        let call = || Call::Hint(hint);
+        self.call(now, call, |cluster| cluster.hint(now, hint));
     }
 
     /// As [`Cluster::handle_input`].
+    #[inline]
     pub fn handle_input(&mut self, now: Instant, input: Input) {
-        let call = Call::Input(input);
+        let call = || Call::Input(input);
         self.call(now, call, |cluster| cluster.handle_input(now, input));
     }
 
     /// As [`Cluster::resolved`].
     pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) {
-        let call = Call::Resolved(attempt, addresses.into());
+        let call = || Call::Resolved(attempt, addresses.into());
         self.call(now, call, |cluster| {
             cluster.resolved(now, attempt, addresses)
+        });
+    }
+
+    /// As [`Cluster::writes_started`].
+    pub fn writes_started(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        serials: impl IntoIterator<Item = u32>,
+    ) {
+        if self.log.is_none() {
+            return self.cluster.writes_started(now, connection, serials);
+        }
+        let serials: Vec<u32> = serials.into_iter().collect();
+        let call = || Call::WritesStarted(connection, (&serials).into());
+        self.call(now, call, |cluster| {
+            cluster.writes_started(now, connection, serials.iter().copied());
         });
     }
 
@@ -136,7 +156,7 @@ impl Recorder {
             return self.cluster.writes_done(now, connection, serials);
         }
         let serials: Vec<u32> = serials.into_iter().collect();
-        let call = Call::WritesDone(connection, (&serials).into());
+        let call = || Call::WritesDone(connection, (&serials).into());
         self.call(now, call, |cluster| {
             cluster.writes_done(now, connection, serials.iter().copied());
         });
@@ -144,10 +164,11 @@ impl Recorder {
 
     /// As [`Cluster::handle_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.call(now, Call::Timeout, |cluster| cluster.handle_timeout(now));
+        self.call(now, || Call::Timeout, |cluster| cluster.handle_timeout(now));
     }
 
     /// As [`Cluster::poll_output`].
+    #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         let output = self.cluster.poll_output();
         if let (Some(log), Some(output)) = (&mut self.log, &output) {
@@ -193,6 +214,9 @@ impl Recorder {
             Call::Hint(hint) => self.hint(at, *hint),
             Call::Input(input) => self.handle_input(at, *input),
             Call::Resolved(attempt, addresses) => self.resolved(at, *attempt, addresses),
+            Call::WritesStarted(connection, serials) => {
+                self.writes_started(at, *connection, serials.iter().copied());
+            }
             Call::WritesDone(connection, serials) => {
                 self.writes_done(at, *connection, serials.iter().copied());
             }
@@ -207,16 +231,17 @@ impl Recorder {
         log.hash
     }
 
-    fn call<T: Serialize>(
+    #[inline]
+    fn call<'a, T: Serialize>(
         &mut self,
         at: Instant,
-        what: Call<'_>,
+        what: impl FnOnce() -> Call<'a>,
         make: impl FnOnce(&mut Cluster) -> T,
     ) -> T {
         let Some(log) = &mut self.log else {
             return make(&mut self.cluster);
         };
-        log.begin(at, what, self.cluster.poll_timeout());
+        log.begin(at, what(), self.cluster.poll_timeout());
         let answer = make(&mut self.cluster);
         log.answer(&answer);
         answer

@@ -140,6 +140,14 @@ fn with_others_open_the_tasks_run_once_before_the_flush() {
 }
 
 #[test]
+fn with_enough_to_send_the_flush_waits_for_nobody_and_the_peer_begins_with_a_part() {
+    let f = Fixture::connected();
+    let _pending: Vec<_> = (0..600).map(|_| f.submit()).collect();
+    f.sim.poll(&f.wakes);
+    assert_eq!((f.writes(), f.sim.requests(0).len()), (2, 600));
+}
+
+#[test]
 fn an_idle_driver_is_not_woken_and_does_not_wake_itself() {
     let f = Fixture::connected();
     assert_eq!(f.run(), 0);

@@ -6,7 +6,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::client::{
     Malformed, Rejected,
-    framing::{put_frame, take_frame},
+    framing::{LENGTH, frame_length},
 };
 
 /// The version that a hello names.
@@ -44,19 +44,18 @@ impl Frame {
     ///
     /// [`Malformed`] for a length below 5 or over `max_frame`, and for an unknown kind.
     pub fn decode(input: &mut BytesMut, max_frame: usize) -> Result<Option<Self>, Malformed> {
-        let Some(mut frame) = take_frame(input, max_frame)? else {
+        let Some(length) = frame_length(input, max_frame)? else {
             return Ok(None);
         };
-        let Some(&[kind, a, b, c, d]) = frame.first_chunk::<HEADER>() else {
+        let Some(&[kind, a, b, c, d]) = input[LENGTH..LENGTH + length].first_chunk::<HEADER>()
+        else {
             return Err(Malformed("frame without kind and id"));
         };
+        input.advance(LENGTH + HEADER);
         Ok(Some(Self {
             kind: Kind::from_byte(kind).ok_or(Malformed("unknown kind of frame"))?,
             id: u32::from_be_bytes([a, b, c, d]),
-            body: {
-                frame.advance(HEADER);
-                frame.freeze()
-            },
+            body: input.split_to(length - HEADER).freeze(),
         }))
     }
 
@@ -158,15 +157,18 @@ pub(super) fn put(
     id: u32,
     body: &[u8],
 ) -> Result<(), Rejected> {
-    // Before the body is copied: it may be huge.
-    if body.len() > max_frame.saturating_sub(HEADER) {
+    let length = HEADER + body.len();
+    let Some(says) = u32::try_from(length).ok().filter(|_| length <= max_frame) else {
         return Err(Rejected);
-    }
-    put_frame(out, max_frame, |out| {
-        out.put_u8(kind as u8);
-        out.put_u32(id);
-        out.put_slice(body);
-    })
+    };
+    let mut head = [0; LENGTH + HEADER];
+    head[..LENGTH].copy_from_slice(&says.to_be_bytes());
+    head[LENGTH] = kind as u8;
+    head[LENGTH + 1..].copy_from_slice(&id.to_be_bytes());
+    out.reserve(head.len() + body.len());
+    out.put_slice(&head);
+    out.put_slice(body);
+    Ok(())
 }
 
 /// A body of a byte and a number.
