@@ -272,6 +272,7 @@ fn suited<P: Protocol>(config: Config, protocol: &P) -> Result<Config, ConfigErr
         .to_builder()
         .handshake(protocol.has_handshake())
         .keepalive(protocol.has_keepalive())
+        .one_session(protocol.has_one_session())
         .matching(protocol.matching())
         .build()
 }

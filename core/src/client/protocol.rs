@@ -73,6 +73,12 @@ pub trait Protocol {
         false
     }
 
+    /// Whether a client may have one session only, and so one connection: then
+    /// [`Config::make_before_break`](crate::Config::make_before_break) is refused. Default: no.
+    fn has_one_session(&self) -> bool {
+        false
+    }
+
     /// Appends a keepalive to `out`. Whatever byte comes next counts as its answer;
     /// [`decode`](Self::decode) must skip the answer itself. A protocol that matches by order has to
     /// remember where among the requests it stands.

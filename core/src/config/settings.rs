@@ -170,7 +170,7 @@ settings! {
     make_before_break: bool = false;
 
     /// Whether the servers allow a client one session only, and so one connection. Known by the
-    /// protocol. Default: no.
+    /// protocol; `Client` sets it. Default: no.
     one_session: bool = false;
 
     /// From `submit` to the completion, everything included. Default: 120 s. Can be overridden by a

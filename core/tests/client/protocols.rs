@@ -42,6 +42,10 @@ impl Protocol for Lines {
         Matching::Order
     }
 
+    fn has_one_session(&self) -> bool {
+        true
+    }
+
     fn max_buffered(&self) -> usize {
         50
     }
@@ -349,4 +353,12 @@ fn the_protocol_says_how_replies_are_matched() {
     let config = keep.build().expect("with correlation ids it makes sense");
     let error = Client::new(Lines::default(), config, 1, NOW).map(drop);
     assert_eq!(error, Err(ConfigError::KeepWithOrder));
+}
+
+#[test]
+fn the_protocol_says_that_there_is_one_session_only() {
+    let both = Config::builder().make_before_break(true);
+    let config = both.build().expect("with several sessions it makes sense");
+    let error = Client::new(Lines::default(), config, 1, NOW).map(drop);
+    assert_eq!(error, Err(ConfigError::TwoSessions));
 }
