@@ -11,6 +11,7 @@ pub(crate) enum Purpose {
     Setup = 5,
     Age = 6,
     Hint = 7,
+    Refresh = 8,
 }
 
 /// A bijection that changes half of the bits for any change of input: the finaliser of SplitMix64

@@ -69,6 +69,12 @@ pub(crate) enum Timer {
     },
     /// The session is over.
     Session,
+    /// A source is to be asked for the server list, or its answer is overdue.
+    Refresh {
+        source: u32,
+    },
+    /// The fallback nodes are to join the list.
+    Rebootstrap,
     /// A detached connection is closed.
     Drain {
         connection: u32,

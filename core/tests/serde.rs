@@ -5,8 +5,8 @@ use std::{fmt::Debug, time::Duration};
 use redial::{
     Action, AttemptId, Backoff, BackoffReset, Candidate, CloseError, Cluster, Config, Endpoint,
     Event, EventMask, Hint, Input, Instant, Jitter, KeepaliveOn, Limit, Limits, Matching, NodeSpec,
-    OnRequestTimeout, Output, ReplyTo, RequestOptions, RetryBudget, Select, SelectionPolicy,
-    Verdict, Warm,
+    OnRequestTimeout, Output, RefreshAfterFailures, ReplyTo, RequestOptions, RetryBudget, Select,
+    SelectionPolicy, Source, Verdict, Warm,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{from_str, json, to_string, to_value};
@@ -64,6 +64,16 @@ fn unusual() -> Config {
         .keepalive_timeout(ms(3))
         .drain_timeout(ms(0))
         .max_nodes(1u32)
+        .source(Source::primary())
+        .source(Source::discovery())
+        .source(Source::fallback())
+        .refresh_interval(ms(4))
+        .refresh_jitter(ms(5))
+        .refresh_timeout(ms(6))
+        .refresh_min_interval(ms(7))
+        .refresh_after_failures(RefreshAfterFailures::After(8))
+        .rebootstrap(false)
+        .rebootstrap_after(Limit::Never)
         .max_pending_events(0u32)
         .events(EventMask::ALL - EventMask::STATES);
     builder.build().unwrap()

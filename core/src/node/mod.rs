@@ -86,6 +86,8 @@ pub(crate) struct Node {
     pub(crate) rejected_resting: bool,
     /// The last update that named it.
     pub(crate) seen_in: u64,
+    /// The lists that name it, a bit each.
+    pub(crate) lists: u64,
 }
 
 impl Node {
@@ -119,6 +121,7 @@ impl Node {
             to_serve: false,
             rejected_resting: false,
             seen_in: 0,
+            lists: 0,
         }
     }
 

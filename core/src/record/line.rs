@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::hash::Hash;
 use crate::{
-    AttemptId, Config, ConnectionId, Hint, Input, Instant, NodeSpec, RequestId, RequestOptions,
+    AttemptId, Config, ConnectionId, Hint, Input, Instant, NodeSpec, RefreshId, RequestId,
+    RequestOptions,
 };
 
 /// The version of this crate, which alone reads its recordings.
@@ -44,12 +45,14 @@ pub(super) enum Line<'a> {
 #[derive(Serialize, Deserialize)]
 pub(super) enum Call<'a> {
     SetNodes(Cow<'a, [NodeSpec]>),
+    SetFallback(Cow<'a, [NodeSpec]>),
     Submit(RequestOptions),
     Cancel(RequestId),
     Shutdown(Duration),
     Hint(Hint),
     Input(Input),
     Resolved(AttemptId, Cow<'a, [SocketAddr]>),
+    Refreshed(RefreshId, Option<u64>, Cow<'a, [NodeSpec]>),
     WritesDone(ConnectionId, Cow<'a, [u32]>),
     Timeout,
 }

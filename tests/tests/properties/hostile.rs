@@ -217,10 +217,13 @@ fn verdict() -> impl Strategy<Value = Verdict> {
         1 => Just(Next::RetryHere),
         1 => Just(Next::RetryElsewhere)
     ];
-    (next, 0..500u64, any::<bool>()).prop_map(|(next, after, not_executed)| Verdict {
-        next,
-        after: Duration::from_millis(after),
-        not_executed,
+    (next, 0..500u64, any::<[bool; 2]>()).prop_map(|(next, after, [not_executed, refresh])| {
+        Verdict {
+            next,
+            after: Duration::from_millis(after),
+            not_executed,
+            refresh,
+        }
     })
 }
 
