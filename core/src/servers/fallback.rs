@@ -61,6 +61,21 @@ impl Cluster {
         self.config.rebootstrap && !sources.fallback_joined && !sources.fallback.is_empty()
     }
 
+    /// After a good answer of a primary source that names nobody new: whether the fallback nodes,
+    /// which would have to leave, would join again at once. Then they just stay.
+    pub(super) fn fallback_stays(&mut self) -> bool {
+        let stays = self.config.rebootstrap && self.rebootstrap_time() <= self.now;
+        if stays {
+            self.sources.joined_at = Some(self.now);
+        }
+        stays
+    }
+
+    pub(super) const fn fallback_has_left(&mut self) {
+        self.sources.fallback_joined = false;
+        self.sources.changed = true;
+    }
+
     fn rebootstrap_time(&self) -> Instant {
         let sources = &self.sources;
         let all_failed = sources.failed_nodes == sources.primary_nodes;

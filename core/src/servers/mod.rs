@@ -28,4 +28,4 @@ pub use endpoint::{Endpoint, EndpointError, NodeSpec};
 pub(crate) use entries::Entries;
 pub(crate) use index::{Index, hash_endpoint, hash_key, hash_peer};
 pub use sources::Source;
-pub(crate) use sources::{DueClock, ListId, MAX_SOURCES, SourceState, Sources};
+pub(crate) use sources::{ListId, MAX_SOURCES, SourceState, Sources};

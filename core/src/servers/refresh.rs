@@ -97,7 +97,6 @@ impl Cluster {
         } else {
             state.failures = 0;
             state.last_backoff = 0;
-            state.due = super::DueClock::default();
         }
         self.sources.changed = true;
         let source = SourceId(s);
@@ -143,7 +142,12 @@ impl Cluster {
             self.stats.stale_facts += 1;
             return;
         };
+        // With a good answer it is not overdue any more.
+        let due = core::mem::take(&mut self.sources.all[s as usize].due);
         let result = self.judge_list(s, version, list);
+        if result.is_failure() {
+            self.sources.all[s as usize].due = due;
+        }
         self.end_refresh(s, result);
     }
 

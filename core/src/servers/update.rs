@@ -35,18 +35,32 @@ impl Cluster {
             return Err(SetNodesError::Closed);
         }
         let plan = self.plan(id, list)?;
+        let leaves = self.fallback_leaves_with(id, &plan);
+        let taken = id.bit()
+            | if leaves {
+                self.sources.fallback_lists()
+            } else {
+                0
+            };
         // Where other lists name a node that moves, they name its old place.
         let left_behind = plan.moved.iter().map(|&(n, _)| {
             let node = &self.nodes[n];
-            (node.lists & !self.taken_by(id), node.spec.endpoint.clone())
+            (node.lists & !taken, node.spec.endpoint.clone())
         });
         let left_behind: Vec<_> = left_behind.filter(|(lists, _)| *lists != 0).collect();
         let added = (plan.added.len() + left_behind.len()) as u32;
-        self.check_union(id, &plan, added)?;
+        // Nobody leaves, as a rule; then there is no need to look.
+        let some_leave = leaves || self.sources.named(id) > plan.named_still;
+        self.check_union(taken, some_leave, added)?;
         self.departed.forget_past(self.now);
         // All leaving precedes all arriving.
         let before = self.nodes.len() as u32;
-        self.take_from_unseen(id, &plan);
+        if some_leave {
+            self.take_from_all(taken, Some(id));
+        }
+        if leaves {
+            self.fallback_has_left();
+        }
         let removed = before - self.nodes.len() as u32;
         for &(n, _) in &plan.moved {
             self.leave_endpoint(n);
@@ -76,16 +90,27 @@ impl Cluster {
 
     /// The primary lists rule alone again.
     pub(super) fn fallback_leaves(&mut self) {
-        if core::mem::take(&mut self.sources.fallback_joined) {
+        if self.sources.fallback_joined && !self.fallback_stays() {
             let before = self.nodes.len() as u32;
             self.departed.forget_past(self.now);
             self.take_from_all(self.sources.fallback_lists(), None);
+            self.fallback_has_left();
             let kept = self.nodes.len() as u32;
             if kept < before {
                 self.list_changed(0, before - kept, kept);
             }
-            self.sources.changed = true;
         }
+    }
+
+    /// Whether the fallback nodes leave with this list: not if they would join again at once.
+    fn fallback_leaves_with(&mut self, id: ListId, plan: &Plan) -> bool {
+        if !self.sources.fallback_joined || self.sources.is_fallback(id) {
+            return false;
+        }
+        let untried = |n: &u32| self.nodes[*n].last_failure.is_none();
+        let nothing_new =
+            plan.added.is_empty() && plan.moved.is_empty() && !plan.gained.iter().any(untried);
+        !(nothing_new && self.fallback_stays())
     }
 
     fn list_changed(&mut self, added: u32, removed: u32, kept: u32) {
@@ -95,27 +120,6 @@ impl Cluster {
             kept,
         });
         self.fail_fast_for_any();
-    }
-
-    /// What an answer takes from a node that it does not name: itself, and if it is a primary list
-    /// the fallback lists.
-    const fn taken_by(&self, id: ListId) -> u64 {
-        match self.sources.is_fallback(id) {
-            true => id.bit(),
-            false => id.bit() | self.sources.fallback_lists(),
-        }
-    }
-
-    fn take_from_unseen(&mut self, id: ListId, plan: &Plan) {
-        let fallback_leaves = !self.sources.is_fallback(id) && self.sources.fallback_joined;
-        if fallback_leaves {
-            self.sources.fallback_joined = false;
-            self.sources.changed = true;
-        }
-        // Nobody leaves, as a rule; then there is no need to look.
-        if fallback_leaves || self.sources.named(id) > plan.named_still {
-            self.take_from_all(self.taken_by(id), Some(id));
-        }
     }
 
     /// Takes these lists from all nodes; those that the last update named have the list `kept`. A
@@ -168,20 +172,14 @@ impl Cluster {
     }
 
     /// The limit holds for the union of the lists.
-    fn check_union(&self, id: ListId, plan: &Plan, added: u32) -> Result<(), SetNodesError> {
-        let before = self.nodes.len();
-        if before + added as usize <= self.config.max_nodes as usize {
-            return Ok(());
+    fn check_union(&self, taken: u64, some_leave: bool, added: u32) -> Result<(), SetNodesError> {
+        let nodes = self.nodes.len() + added as usize;
+        if !some_leave || nodes <= self.config.max_nodes as usize {
+            return self.check_size(nodes);
         }
-        let fallback_leaves = !self.sources.is_fallback(id) && self.sources.fallback_joined;
-        let leaves = self.sources.named(id) > plan.named_still || fallback_leaves;
-        let taken = self.taken_by(id);
-        let is_left = |node: &Node| node.seen_in != self.update && node.lists & !taken == 0;
-        let removed = self
-            .nodes
-            .iter()
-            .filter(|(_, node)| leaves && is_left(node));
-        self.check_size(before - removed.count() + added as usize)
+        let leaves = |node: &Node| node.seen_in != self.update && node.lists & !taken == 0;
+        let leaving = self.nodes.iter().filter(|(_, node)| leaves(node)).count();
+        self.check_size(nodes - leaving)
     }
 
     const fn check_size(&self, nodes: usize) -> Result<(), SetNodesError> {
