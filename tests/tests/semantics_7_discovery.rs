@@ -169,11 +169,17 @@ fn a_trigger_asks_the_cluster_too() {
     s.at(5_000).hint(Hint::Resumed).gives(&["discover s0 n0"]);
 }
 
-/// 5.2: the answer goes by the id, not by the node that gave it.
+/// 7.2: the answer has come, whatever it does to the connection that it came on.
 #[test]
-fn a_node_that_its_own_answer_removes_drains() {
-    let mut s = script(config());
+fn an_answer_may_remove_the_node_that_gave_it() {
+    let mut s = Script::new(build(config()), &[A]);
     s.establish(0);
-    s.answers(0, &[C]).set_nodes(&[C]).gives(&["close n0"]);
-    assert_eq!(s.cluster().stats().nodes, 1);
+    s.answers(0, &[A, B]).whatever();
+    s.establish(1);
+    s.closed(0).whatever();
+    s.run_to(60_000).gives(&["discover s0 n1"]);
+    s.events();
+    s.answers(0, &[A]).gives(&["close n1"]);
+    assert_eq!(results(&mut s), [RefreshResult::Changed]);
+    s.deadline(120_000);
 }

@@ -142,8 +142,11 @@ impl Cluster {
             self.stats.stale_facts += 1;
             return;
         };
+        let state = &mut self.sources.all[s as usize];
+        // The list may end the connection that it came on.
+        state.connection = None;
         // With a good answer it is not overdue any more.
-        let due = core::mem::take(&mut self.sources.all[s as usize].due);
+        let due = core::mem::take(&mut state.due);
         let result = self.judge_list(s, version, list);
         if result.is_failure() {
             self.sources.all[s as usize].due = due;

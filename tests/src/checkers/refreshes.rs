@@ -20,7 +20,9 @@ pub(super) struct Refreshes {
 
 #[derive(Clone, Copy, Default)]
 struct Source {
+    asked_once: bool,
     under_way: bool,
+    /// When it was asked last. The first time is that of the construction, which no step shows.
     started: Option<Instant>,
     ended: Option<Instant>,
     failed: bool,
@@ -66,7 +68,7 @@ impl Refreshes {
         let timeout = self.config.refresh_timeout();
         let source = self.sources.entry(id).or_default();
         ensure!(source.under_way, ONE, "{id} ended without a start");
-        let due = source.started.is_some_and(|at| at + timeout <= now);
+        let due = source.started.is_none_or(|at| at + timeout <= now);
         ensure!(
             due || result != RefreshResult::TimedOut,
             OVERDUE,
@@ -96,7 +98,8 @@ impl Refreshes {
             "{id} was to begin at {regular:?}"
         );
         source.under_way = true;
-        source.started = Some(now);
+        source.started = source.asked_once.then_some(now);
+        source.asked_once = true;
         source.asked = false;
         Ok(())
     }
