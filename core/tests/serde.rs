@@ -184,7 +184,8 @@ fn an_id_is_text() {
 
 /// Two nodes, of which the second has the place of one that left.
 fn with_nodes() -> (Cluster, Vec<redial::NodeId>) {
-    let mut cluster = Cluster::new(Config::default(), 1, Instant::ORIGIN);
+    let sources = Config::builder().sources([Source::primary(), Source::fallback()]);
+    let mut cluster = Cluster::new(sources.build().unwrap(), 1, Instant::ORIGIN);
     let list = |texts: [&str; 2]| texts.map(|text| text.parse::<NodeSpec>().unwrap());
     for texts in [["10.0.0.1:1", "10.0.0.2:1"], ["10.0.0.1:1", "10.0.0.3:1"]] {
         cluster.set_nodes(Instant::ORIGIN, &list(texts)).unwrap();
@@ -225,6 +226,8 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
         Output::Event(Event::AttemptEnded { cause: Some(_), .. })
     )));
     assert!(has(|o| matches!(o, Output::Terminated)));
+    let refreshed = |o: &Output| matches!(o, Output::Event(Event::Refreshed { .. }));
+    assert!(outputs.iter().any(refreshed));
     outputs.iter().for_each(assert_round_trip);
 
     let connection = outputs.iter().find_map(|output| match output {
@@ -232,6 +235,11 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
         _ => None,
     });
     let connection = connection.unwrap();
+    let refresh = outputs.iter().find_map(|output| match output {
+        Output::Action(Action::Refresh { refresh, .. }) => Some(*refresh),
+        _ => None,
+    });
+    let refresh = refresh.unwrap();
     for input in [
         Input::Connected { connection },
         Input::HandshakeDone {
@@ -251,6 +259,7 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
             connection,
             error: CloseError::Protocol,
         },
+        Input::RefreshFailed { refresh },
     ] {
         assert_round_trip(&input);
     }

@@ -36,7 +36,11 @@ impl Cluster {
             return None;
         }
         let rng = &mut self.sources.all[s as usize].rng;
-        self.ready.pick(rng, &self.nodes, None, None)
+        let picked = self.ready.pick(rng, &self.nodes, None, None);
+        if picked.is_none() {
+            self.refused_at = Some(self.ready.version());
+        }
+        picked
     }
 
     fn set_waits(&mut self, s: u32, waits: bool) {

@@ -54,6 +54,7 @@ impl Cluster {
             let _ = self.update_list(*id, list);
         }
         self.sources.fallback = lists;
+        self.sources.changed = true;
     }
 
     fn fallback_may_join(&self) -> bool {

@@ -40,7 +40,7 @@ fn random_worlds_are_eventful() {
     let mut reasons = BTreeSet::new();
     let mut results = BTreeSet::new();
     let mut seen = [0; 8];
-    for _ in 0..300 {
+    for _ in 0..500 {
         let plan = plan().new_tree(&mut runner).expect("a plan").current();
         let run = World::run(&plan).unwrap_or_else(|wrong| panic!("{wrong}"));
         for (_, output) in run.trace.outputs() {
