@@ -23,7 +23,7 @@ use crate::Event;
 pub struct EventMask(u16);
 
 /// The kinds, by name.
-const KINDS: [(&str, EventMask); 8] = [
+const KINDS: [(&str, EventMask); 9] = [
     ("STATES", EventMask::STATES),
     ("ATTEMPTS", EventMask::ATTEMPTS),
     ("CONNECTIONS", EventMask::CONNECTIONS),
@@ -32,6 +32,7 @@ const KINDS: [(&str, EventMask); 8] = [
     ("HEALTH", EventMask::HEALTH),
     ("QUEUE", EventMask::QUEUE),
     ("SESSIONS", EventMask::SESSIONS),
+    ("REFRESHES", EventMask::REFRESHES),
 ];
 
 impl EventMask {
@@ -55,6 +56,8 @@ impl EventMask {
     pub const QUEUE: Self = Self(1 << 6);
     /// `SessionExpired`.
     pub const SESSIONS: Self = Self(1 << 7);
+    /// `Refreshed`.
+    pub const REFRESHES: Self = Self(1 << 8);
 
     /// Whether all kinds of `other` are in it.
     #[must_use]
@@ -76,6 +79,7 @@ impl EventMask {
             }
             Event::QueueFull => Self::QUEUE,
             Event::SessionExpired { .. } => Self::SESSIONS,
+            Event::Refreshed { .. } => Self::REFRESHES,
         }
     }
 }

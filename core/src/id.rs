@@ -89,6 +89,37 @@ id!(
     RequestId,
     "r"
 );
+id!(
+    /// A refresh: one question to a source of server lists, from its action to its answer or end.
+    RefreshId,
+    "f"
+);
+
+/// A source of server lists: its place in [`Config::sources`](crate::Config::sources).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct SourceId(pub(crate) u32);
+
+impl SourceId {
+    /// Its place in the configuration, from 0.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for SourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
+    }
+}
+
+impl fmt::Debug for SourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 /// Index and generation, from what `Display` writes.
 #[cfg(feature = "serde")]

@@ -2,14 +2,15 @@
 
 use core::time::Duration;
 
-use crate::{AttemptId, ConnectionId, Instant, NodeId};
+use crate::{AttemptId, ConnectionId, Instant, NodeId, RefreshId};
 
 /// A fact about the world, given to [`Cluster::handle_input`](crate::Cluster::handle_input).
 ///
 /// Facts are infallible. One that names a stale or foreign attempt, connection or serial is ignored
 /// and counted ([`Stats::stale_facts`](crate::Stats::stale_facts),
-/// [`Stats::late_replies`](crate::Stats::late_replies)). The answer to a Resolve that worked carries
-/// a list and is [`Cluster::resolved`](crate::Cluster::resolved).
+/// [`Stats::late_replies`](crate::Stats::late_replies)). The answers that carry a list are calls of
+/// their own: [`Cluster::resolved`](crate::Cluster::resolved) to a Resolve and
+/// [`Cluster::refreshed`](crate::Cluster::refreshed) to a Refresh or Discover that worked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -121,6 +122,11 @@ pub enum Input {
         connection: ConnectionId,
         /// How it ended.
         error: CloseError,
+    },
+    /// The source could not be asked, or its answer is no server list.
+    RefreshFailed {
+        /// From the Refresh or Discover action.
+        refresh: RefreshId,
     },
 }
 
@@ -246,6 +252,8 @@ pub struct Verdict {
     /// The peer says that it did not carry the request out, so that a retry is safe even if the
     /// request is not idempotent.
     pub not_executed: bool,
+    /// The server list may have changed: all primary sources are asked for it (SEMANTICS 7.4).
+    pub refresh: bool,
 }
 
 /// Where a reply leads.
@@ -266,6 +274,7 @@ impl Verdict {
         next: Next::Done,
         after: Duration::ZERO,
         not_executed: false,
+        refresh: false,
     };
 
     /// Not carried out; try again on the same node.
@@ -273,6 +282,7 @@ impl Verdict {
         next: Next::RetryHere,
         after: Duration::ZERO,
         not_executed: true,
+        refresh: false,
     };
 
     /// Not carried out; try again on another node.
@@ -280,11 +290,21 @@ impl Verdict {
         next: Next::RetryElsewhere,
         after: Duration::ZERO,
         not_executed: true,
+        refresh: false,
     };
 
     /// The same, but not before `after` has passed.
     #[must_use]
     pub const fn after(self, after: Duration) -> Self {
         Self { after, ..self }
+    }
+
+    /// The same, and the server list is to be refreshed.
+    #[must_use]
+    pub const fn refresh(self) -> Self {
+        Self {
+            refresh: true,
+            ..self
+        }
     }
 }

@@ -111,24 +111,27 @@ pub use {
     cluster::{Cluster, Explanation, NodeSnapshot, Snapshot, Why},
     config::{
         BackoffReset, Config, ConfigBuilder, ConfigError, HedgeDelay, KeepaliveOn, Matching,
-        OnRequestTimeout, Properties, PropertiesError, RetryBudget, SelectionPolicy, SetupTimeout,
-        Strictness, Warm,
+        OnRequestTimeout, Properties, PropertiesError, RefreshAfterFailures, RetryBudget,
+        SelectionPolicy, SetupTimeout, Strictness, Warm,
     },
     error::{
         Cause, Certainty, Reason, RequestError, SetNodesError, ShutdownError, Stage, SubmitError,
     },
     event_mask::EventMask,
-    id::{AttemptId, ConnectionId, NodeId, RequestId},
+    id::{AttemptId, ConnectionId, NodeId, RefreshId, RequestId, SourceId},
     input::{
         CloseError, ConnectError, HandshakeError, Hint, Input, Limits, Next, ReplyTo, Verdict,
     },
     node::NodeState,
     options::{RequestOptions, Target},
-    output::{Action, Completion, Deadline, DeadlineReason, Event, Output, Success, SuccessKind},
+    output::{
+        Action, Completion, Deadline, DeadlineReason, Event, Output, RefreshResult, Success,
+        SuccessKind,
+    },
     select::{Candidate, CustomPolicy, Select},
     servers::{
         ConnectString, Decision, DynamicConfig, DynamicServer, Endpoint, EndpointError, Expected,
-        Moving, NodeSpec, ParseError, Plan, Ratio, Servers, plan,
+        Moving, NodeSpec, ParseError, Plan, Ratio, Servers, Source, plan,
     },
     stats::Stats,
     time::{Instant, Limit},

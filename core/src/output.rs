@@ -3,7 +3,8 @@
 use core::{net::SocketAddr, time::Duration};
 
 use crate::{
-    AttemptId, Cause, ConnectionId, Instant, NodeId, NodeState, RequestError, RequestId, Stage,
+    AttemptId, Cause, ConnectionId, Instant, NodeId, NodeState, RefreshId, RequestError, RequestId,
+    SetNodesError, SourceId, Stage,
 };
 
 /// One item of the output stream. Drain with
@@ -30,10 +31,12 @@ pub enum Output {
 /// | `Handshake` | `HandshakeDone` or `HandshakeFailed` |
 /// | `Write` | `WriteStarted`, `WriteDone`, or `Closed` |
 /// | `Probe` | `Received`, or `Closed` |
+/// | `Refresh`, `Discover` | [`Cluster::refreshed`](crate::Cluster::refreshed) or `RefreshFailed` |
 /// | `Withdraw`, `Close`, `Abort`, `AbortResolve` | nothing |
 /// | – (at any time) | `Closed`, `Received`, `Push`, `WriteBlocked`, `WriteProgress`, `Reply`, `Throttled`, `PeerDraining` |
 ///
-/// An embedder that never answers does no harm: the setup deadline holds and the slot is freed.
+/// An embedder that never answers does no harm: the setup deadline holds and the slot is freed, and a
+/// refresh has its timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -99,6 +102,24 @@ pub enum Action {
     /// Give up a connection that is being set up.
     Abort {
         /// The connection.
+        connection: ConnectionId,
+    },
+    /// Ask this source for the server list. One at a time is under way for each source; an answer
+    /// that comes after [`Config::refresh_timeout`](crate::Config::refresh_timeout) is ignored.
+    Refresh {
+        /// To be named in the answer.
+        refresh: RefreshId,
+        /// Whom to ask.
+        source: SourceId,
+    },
+    /// Ask the cluster itself for its list, on this connection. It takes no slot; when the
+    /// connection ends before the answer, the refresh has failed.
+    Discover {
+        /// To be named in the answer.
+        refresh: RefreshId,
+        /// Which source is answered by it.
+        source: SourceId,
+        /// The connection, which is Ready.
         connection: ConnectionId,
     },
 }
@@ -227,6 +248,13 @@ pub enum Event {
         /// The client moves to another server; else it stays, or tries its own first.
         moves: bool,
     },
+    /// A refresh of the server list has ended.
+    Refreshed {
+        /// Which source was asked.
+        source: SourceId,
+        /// What came of it.
+        result: RefreshResult,
+    },
     /// The peer throttles us.
     Throttled {
         /// Which node.
@@ -251,6 +279,35 @@ pub enum Event {
         /// Which node said so; `None` if nothing was heard for too long.
         node: Option<NodeId>,
     },
+}
+
+/// What came of a refresh of the server list (SEMANTICS 7.3 to 7.5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum RefreshResult {
+    /// The list differs now; for a fallback source, its own.
+    Changed,
+    /// The source gave a list that changes nothing.
+    Unchanged,
+    /// The answer's version is not newer than the source's last one: ignored.
+    Older,
+    /// The answer has no node: ignored, a failure.
+    Empty,
+    /// The answer makes no sense: ignored, a failure.
+    Malformed(SetNodesError),
+    /// The source could not be asked, or the connection ended on which the cluster was asked.
+    Failed,
+    /// No answer came in time.
+    TimedOut,
+}
+
+impl RefreshResult {
+    /// Whether it counts as failed, and is tried again while no node is Ready.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::Changed | Self::Unchanged | Self::Older)
+    }
 }
 
 /// When to call [`Cluster::handle_timeout`](crate::Cluster::handle_timeout) again, and why.
@@ -302,6 +359,12 @@ pub enum DeadlineReason {
     Session,
     /// A move that keeps its old connection is given up.
     MoveEnds,
+    /// This source is to be asked for the server list.
+    Refresh(SourceId),
+    /// This source's answer must be there.
+    RefreshTimeout(SourceId),
+    /// The fallback nodes are to join the list.
+    Rebootstrap,
     /// A detached connection is closed.
     Drain(ConnectionId),
     /// The shutdown's drain ends.

@@ -12,6 +12,7 @@ pub(crate) enum Purpose {
     Age = 6,
     Hint = 7,
     Rebalance = 8,
+    Refresh = 9,
     StartDelay = 10,
     Decision = 11,
 }

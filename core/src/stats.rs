@@ -33,6 +33,10 @@ pub struct Stats {
     pub late_replies: u64,
     /// Facts that named something that is no longer, or never was, there.
     pub stale_facts: u64,
+    /// Refreshes of the server list begun.
+    pub refreshes: u64,
+    /// Of these, the ones that failed: no answer, or none that is a list.
+    pub refreshes_failed: u64,
     /// Calls whose `now` lay before the last one.
     pub backward_clocks: u64,
     /// Events dropped because too many waited.

@@ -71,6 +71,12 @@ pub(crate) enum Timer {
     Session,
     /// A move that keeps its old connection is given up.
     MoveEnds,
+    /// A source is to be asked for the server list, or its answer is overdue.
+    Refresh {
+        source: u32,
+    },
+    /// The fallback nodes are to join the list.
+    Rebootstrap,
     /// A detached connection is closed.
     Drain {
         connection: u32,

@@ -5,8 +5,8 @@ use std::{fmt::Debug, time::Duration};
 use redial::{
     Action, AttemptId, Backoff, BackoffReset, Candidate, CloseError, Cluster, Config, Endpoint,
     Event, EventMask, Hint, Input, Instant, Jitter, KeepaliveOn, Limit, Limits, Matching, NodeSpec,
-    OnRequestTimeout, Output, ReplyTo, RequestOptions, RetryBudget, Select, SelectionPolicy,
-    Verdict, Warm,
+    OnRequestTimeout, Output, RefreshAfterFailures, ReplyTo, RequestOptions, RetryBudget, Select,
+    SelectionPolicy, Source, Verdict, Warm,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{from_str, json, to_string, to_value};
@@ -67,6 +67,16 @@ fn unusual() -> Config {
         .keepalive_timeout(ms(3))
         .drain_timeout(ms(0))
         .max_nodes(1u32)
+        .source(Source::primary())
+        .source(Source::discovery())
+        .source(Source::fallback())
+        .refresh_interval(ms(4))
+        .refresh_jitter(ms(5))
+        .refresh_timeout(ms(6))
+        .refresh_min_interval(ms(7))
+        .refresh_after_failures(RefreshAfterFailures::After(8))
+        .rebootstrap(false)
+        .rebootstrap_after(Limit::Never)
         .max_pending_events(0u32)
         .events(EventMask::ALL - EventMask::STATES);
     builder.build().unwrap()
@@ -179,7 +189,8 @@ fn an_id_is_text() {
 
 /// Two nodes, of which the second has the place of one that left.
 fn with_nodes() -> (Cluster, Vec<redial::NodeId>) {
-    let mut cluster = Cluster::new(Config::default(), 1, Instant::ORIGIN);
+    let sources = Config::builder().sources([Source::primary(), Source::fallback()]);
+    let mut cluster = Cluster::new(sources.build().unwrap(), 1, Instant::ORIGIN);
     let list = |texts: [&str; 2]| texts.map(|text| text.parse::<NodeSpec>().unwrap());
     for texts in [["10.0.0.1:1", "10.0.0.2:1"], ["10.0.0.1:1", "10.0.0.3:1"]] {
         cluster.set_nodes(Instant::ORIGIN, &list(texts)).unwrap();
@@ -220,6 +231,8 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
         Output::Event(Event::AttemptEnded { cause: Some(_), .. })
     )));
     assert!(has(|o| matches!(o, Output::Terminated)));
+    let refreshed = |o: &Output| matches!(o, Output::Event(Event::Refreshed { .. }));
+    assert!(outputs.iter().any(refreshed));
     outputs.iter().for_each(assert_round_trip);
 
     let connection = outputs.iter().find_map(|output| match output {
@@ -227,6 +240,11 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
         _ => None,
     });
     let connection = connection.unwrap();
+    let refresh = outputs.iter().find_map(|output| match output {
+        Output::Action(Action::Refresh { refresh, .. }) => Some(*refresh),
+        _ => None,
+    });
+    let refresh = refresh.unwrap();
     for input in [
         Input::Connected { connection },
         Input::HandshakeDone {
@@ -246,6 +264,7 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
             connection,
             error: CloseError::Protocol,
         },
+        Input::RefreshFailed { refresh },
     ] {
         assert_round_trip(&input);
     }

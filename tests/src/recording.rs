@@ -78,6 +78,7 @@ pub fn record(plan: &Plan, run: &Trace) -> Recording {
 fn make(recorder: &mut Recorder, at: Instant, call: &Call) -> Answer {
     match call {
         Call::SetNodes(list) => Answer::SetNodes(recorder.set_nodes(at, list)),
+        Call::SetFallback(list) => Answer::SetFallback(recorder.set_fallback(at, list)),
         Call::Submit(options) => Answer::Submit(recorder.submit(at, *options)),
         Call::Cancel(request) => Answer::Cancel(recorder.cancel(at, *request)),
         Call::Shutdown(drain) => Answer::Shutdown(recorder.shutdown(at, *drain)),
@@ -91,6 +92,10 @@ fn make(recorder: &mut Recorder, at: Instant, call: &Call) -> Answer {
         }
         Call::Resolved(attempt, addresses) => {
             recorder.resolved(at, *attempt, addresses);
+            Answer::None
+        }
+        Call::Refreshed(refresh, version, list) => {
+            recorder.refreshed(at, *refresh, *version, list);
             Answer::None
         }
         Call::Timeout => {

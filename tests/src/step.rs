@@ -4,7 +4,7 @@
 use std::{fmt, net::SocketAddr, time::Duration};
 
 use redial::{
-    AttemptId, Cluster, Deadline, Hint, Input, Instant, NodeSpec, Output, RequestId,
+    AttemptId, Cluster, Deadline, Hint, Input, Instant, NodeSpec, Output, RefreshId, RequestId,
     RequestOptions, SetNodesError, ShutdownError, SubmitError,
 };
 
@@ -13,6 +13,8 @@ use redial::{
 pub enum Call {
     /// [`Cluster::set_nodes`].
     SetNodes(Vec<NodeSpec>),
+    /// [`Cluster::set_fallback`].
+    SetFallback(Vec<NodeSpec>),
     /// [`Cluster::submit`].
     Submit(RequestOptions),
     /// [`Cluster::cancel`].
@@ -25,6 +27,8 @@ pub enum Call {
     Input(Input),
     /// [`Cluster::resolved`].
     Resolved(AttemptId, Vec<SocketAddr>),
+    /// [`Cluster::refreshed`].
+    Refreshed(RefreshId, Option<u64>, Vec<NodeSpec>),
     /// [`Cluster::handle_timeout`].
     Timeout,
 }
@@ -36,6 +40,8 @@ pub enum Answer {
     None,
     /// To [`Call::SetNodes`].
     SetNodes(Result<(), SetNodesError>),
+    /// To [`Call::SetFallback`].
+    SetFallback(Result<(), SetNodesError>),
     /// To [`Call::Submit`].
     Submit(Result<RequestId, SubmitError>),
     /// To [`Call::Cancel`].
@@ -64,6 +70,7 @@ impl Call {
     pub fn perform(&self, cluster: &mut Cluster, now: Instant) -> Answer {
         match self {
             Self::SetNodes(list) => Answer::SetNodes(cluster.set_nodes(now, list)),
+            Self::SetFallback(list) => Answer::SetFallback(cluster.set_fallback(now, list)),
             Self::Submit(options) => Answer::Submit(cluster.submit(now, *options)),
             Self::Cancel(request) => Answer::Cancel(cluster.cancel(now, *request)),
             Self::Hint(hint) => {
@@ -77,6 +84,10 @@ impl Call {
             }
             Self::Resolved(attempt, addresses) => {
                 cluster.resolved(now, *attempt, addresses);
+                Answer::None
+            }
+            Self::Refreshed(refresh, version, list) => {
+                cluster.refreshed(now, *refresh, *version, list);
                 Answer::None
             }
             Self::Timeout => {
@@ -113,13 +124,15 @@ impl fmt::Display for Call {
         match self {
             Self::SetNodes(list) => {
                 f.write_str("set_nodes")?;
-                for spec in list {
-                    write!(f, " {}", spec.endpoint)?;
-                    if let Some(key) = &spec.key {
-                        write!(f, "={key}")?;
-                    }
-                }
-                Ok(())
+                write_list(f, list)
+            }
+            Self::SetFallback(list) => {
+                f.write_str("set_fallback")?;
+                write_list(f, list)
+            }
+            Self::Refreshed(refresh, version, list) => {
+                write!(f, "refreshed {refresh} {version:?}")?;
+                write_list(f, list)
             }
             Self::Submit(options) => write!(f, "submit {options:?}"),
             Self::Cancel(request) => write!(f, "cancel {request}"),
@@ -130,6 +143,16 @@ impl fmt::Display for Call {
             Self::Timeout => f.write_str("timeout"),
         }
     }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, list: &[NodeSpec]) -> fmt::Result {
+    list.iter().try_for_each(|spec| {
+        write!(f, " {}", spec.endpoint)?;
+        match &spec.key {
+            Some(key) => write!(f, "={key}"),
+            None => Ok(()),
+        }
+    })
 }
 
 /// The call on one line, each output on a line of its own below.

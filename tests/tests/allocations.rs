@@ -7,7 +7,8 @@ use allocation_counter::measure;
 use bytes::{Bytes, BytesMut};
 use redial::{
     Action, CloseError, Cluster, Config, ConnectError, ConnectionId, Event, EventMask, Input,
-    Instant, Limits, NodeSpec, Output, ReplyTo, RequestId, RequestOptions, Verdict,
+    Instant, Limits, NodeSpec, Output, RefreshId, ReplyTo, RequestId, RequestOptions, Source,
+    Verdict,
     client::{
         Client, ClientAction, ClientOutput, TransportInput,
         length_prefixed::{Frame, Kind, LengthPrefixed, Status},
@@ -33,6 +34,8 @@ struct World {
     now: Instant,
     connections_fail: bool,
     connection: Option<ConnectionId>,
+    /// Refreshes that wait for their answers.
+    asked: Vec<RefreshId>,
     written: VecDeque<(ConnectionId, u32, RequestId)>,
     completed: usize,
     /// Kinds of event that came.
@@ -46,6 +49,7 @@ impl World {
             now: Instant::ORIGIN,
             connections_fail: false,
             connection: None,
+            asked: Vec::with_capacity(16),
             written: VecDeque::new(),
             completed: 0,
             events: Vec::with_capacity(16),
@@ -142,6 +146,9 @@ impl World {
                 ] {
                     self.cluster.handle_input(now, fact);
                 }
+            }
+            Action::Refresh { refresh, .. } | Action::Discover { refresh, .. } => {
+                self.asked.push(refresh);
             }
             _ => {}
         }
@@ -242,6 +249,36 @@ fn timeouts_that_make_a_connection_sick_and_a_reply_that_heals_it_allocate_nothi
         assert!(world.saw(EventMask::HEALTH));
     };
     assert_eq!(allocations(turn), 0.0);
+}
+
+#[test]
+fn refreshes_that_change_nothing_allocate_nothing() {
+    let config = Config::builder()
+        .source(Source::primary())
+        .source(Source::discovery())
+        .max_idle(redial::Limit::Never);
+    let mut world = World::warm(config.build().unwrap());
+    let servers = list(&["10.0.0.1:1"]);
+    let mut turn = 0;
+    let turns = || {
+        turn += 1;
+        while world.asked.is_empty() {
+            world.wait();
+        }
+        let refresh = world.asked.pop().unwrap();
+        match turn % 3 {
+            0 => world.tell(Input::RefreshFailed { refresh }),
+            // Too late for an answer.
+            1 => world.wait(),
+            _ => {
+                world.cluster.refreshed(world.now, refresh, None, &servers);
+                world.drain();
+            }
+        }
+        world.cluster.hint(world.now, redial::Hint::Resumed);
+        world.drain();
+    };
+    assert_eq!(allocations(turns), 0.0);
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_call_at_another_time_is_found_at_its_line() {
 }
 
 #[test]
-fn another_seed_or_configuration_is_found_at_the_first_call() {
+fn another_seed_or_configuration_is_found_at_the_start() {
     let text = recording();
     let first = text.lines().next().unwrap();
     for (from, to) in [
@@ -99,7 +99,7 @@ fn another_seed_or_configuration_is_found_at_the_first_call() {
         let other = first.replace(from, to);
         assert_ne!(other, first);
         let changed = with_line(&text, 1, &other);
-        assert_eq!(error(&changed), ReplayError::Diverged { line: 2 });
+        assert_eq!(error(&changed), ReplayError::Diverged { line: 1 });
     }
 }
 
@@ -125,15 +125,15 @@ fn a_call_that_is_missing_is_found() {
         let kept = lines.filter(|(n, _)| !(from..from + count).contains(&(n + 1)));
         kept.flat_map(|(_, line)| [line, "\n"]).collect()
     };
-    assert_eq!(error(&without(8, 2)), ReplayError::Diverged { line: 8 });
+    assert_eq!(error(&without(9, 2)), ReplayError::Diverged { line: 9 });
     let malformed = |line, what: &str| ReplayError::Malformed {
         line,
         what: what.into(),
     };
-    assert_eq!(error(&without(8, 1)), malformed(8, "the call is missing"));
+    assert_eq!(error(&without(9, 1)), malformed(9, "the call is missing"));
     assert_eq!(
-        error(&without(9, 1)),
-        malformed(9, "what came of the call is missing")
+        error(&without(10, 1)),
+        malformed(10, "what came of the call is missing")
     );
     let last = text.lines().count();
     assert_eq!(

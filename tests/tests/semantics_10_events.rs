@@ -3,7 +3,7 @@
 use redial::{
     Action, AttemptId, Backoff, BackoffReset, Cause, Cluster, Config, ConfigError, DeadlineReason,
     Event, EventMask, Input, Instant, Jitter, Limit, Matching, NodeState, OnRequestTimeout, Output,
-    RequestOptions, RetryBudget, Stage, Warm,
+    RefreshAfterFailures, RequestOptions, RetryBudget, Source, Stage, Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, specs, t};
 
@@ -282,6 +282,14 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         (b().attempts_per_second(0), "attempts_per_second"),
         (b().retry_budget(budget), "retry_budget"),
         (b().warm(Warm::AtLeast(0)), "warm"),
+        (b().refresh_interval(never), "refresh_interval"),
+        (b().refresh_timeout(ms(0)), "refresh_timeout"),
+        (b().refresh_min_interval(ms(0)), "refresh_min_interval"),
+        (
+            b().refresh_after_failures(RefreshAfterFailures::After(0)),
+            "refresh_after_failures",
+        ),
+        (b().rebootstrap_after(never), "rebootstrap_after"),
     ] {
         assert_eq!(builder.build(), zero(setting));
     }
@@ -290,6 +298,14 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         Err(ConfigError::TooLarge {
             setting: "max_in_flight",
             max: 65_536
+        })
+    );
+    let many = (0..33).fold(b(), |builder, _| builder.source(Source::primary()));
+    assert_eq!(
+        many.build(),
+        Err(ConfigError::TooLarge {
+            setting: "sources",
+            max: 32
         })
     );
     let mute = b().keepalive(false).keepalive_interval(after(1_000));

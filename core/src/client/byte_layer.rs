@@ -12,7 +12,7 @@ use crate::Cluster as Core;
 use crate::record::{RecordError, Recorder as Core};
 use crate::{
     AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Hint, Input,
-    Instant, NodeId, NodeSpec, RequestId, RequestOptions, SetNodesError, ShutdownError,
+    Instant, NodeId, NodeSpec, RefreshId, RequestId, RequestOptions, SetNodesError, ShutdownError,
 };
 
 /// A client of a clustered service: [`Cluster`] with a [`Protocol`], payloads and bytes.
@@ -92,6 +92,15 @@ impl<P: Protocol> Client<P> {
         self.cluster.set_nodes(now, list)
     }
 
+    /// Replaces the fallback list (SEMANTICS 7.9).
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::set_fallback`]; the old one then stays.
+    pub fn set_fallback(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        self.cluster.set_fallback(now, list)
+    }
+
     /// Sends a request. If accepted it completes exactly once, by an output.
     ///
     /// # Errors
@@ -167,6 +176,26 @@ impl<P: Protocol> Client<P> {
     /// Takes the addresses that a Resolve action asked for.
     pub fn resolved(&mut self, now: Instant, attempt: AttemptId, addresses: &[SocketAddr]) {
         self.cluster.resolved(now, attempt, addresses);
+    }
+
+    /// Takes the server list that a Refresh action asked for, as [`Cluster::refreshed`].
+    ///
+    /// A source that the cluster itself answers, [`Source::discovery`](crate::Source::discovery),
+    /// cannot be asked at this layer so far: its refreshes fail at once.
+    pub fn refreshed(
+        &mut self,
+        now: Instant,
+        refresh: RefreshId,
+        version: Option<u64>,
+        list: &[NodeSpec],
+    ) {
+        self.cluster.refreshed(now, refresh, version, list);
+    }
+
+    /// The source that a Refresh action named could not be asked, or gave no server list.
+    pub fn refresh_failed(&mut self, now: Instant, refresh: RefreshId) {
+        self.cluster
+            .handle_input(now, Input::RefreshFailed { refresh });
     }
 
     /// Takes bytes that came on a connection, split in any way.

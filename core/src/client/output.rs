@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::{Malformed, Protocol};
 use crate::{
-    AttemptId, CloseError, ConnectError, ConnectionId, Event, NodeId, RequestError, RequestId,
-    SubmitError,
+    AttemptId, CloseError, ConnectError, ConnectionId, Event, NodeId, RefreshId, RequestError,
+    RequestId, SourceId, SubmitError,
 };
 
 /// A fact about a transport, given to [`Client::handle_input`](super::Client::handle_input).
@@ -96,6 +96,7 @@ pub enum ClientOutput<P: Protocol> {
 /// | `Resolve` | [`Client::resolved`](super::Client::resolved) or `ResolveFailed` |
 /// | `Connect` | `Connected` or `ConnectFailed` |
 /// | `Transmit` | [`Client::transmitted`](super::Client::transmitted), `WriteBlocked` or `Closed` |
+/// | `Refresh` | [`Client::refreshed`](super::Client::refreshed) or [`Client::refresh_failed`](super::Client::refresh_failed) |
 /// | `Close`, `Abort`, `AbortResolve` | nothing |
 /// | – (at any time) | [`Client::read`](super::Client::read), `Closed` |
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -139,6 +140,13 @@ pub enum ClientAction {
     Abort {
         /// The connection.
         connection: ConnectionId,
+    },
+    /// Ask this source for the server list.
+    Refresh {
+        /// To be named in the answer.
+        refresh: RefreshId,
+        /// Whom to ask: its place in [`Config::sources`](crate::Config::sources).
+        source: SourceId,
     },
 }
 

@@ -8,6 +8,7 @@ use crate::{
     collections::NONE,
     node::{Connection, Node, Phase},
     request::{FlightState, Place},
+    servers::ListId,
     timers::Timer,
 };
 
@@ -39,6 +40,7 @@ impl Cluster {
         }
         self.audit_requests()?;
         self.audit_counts()?;
+        self.audit_sources()?;
         self.audit_timers()
     }
 
@@ -263,6 +265,62 @@ impl Cluster {
         Ok(())
     }
 
+    fn audit_sources(&self) -> Result<(), String> {
+        let sources = &self.sources;
+        let fallback = sources.fallback_lists();
+        let lists = [ListId::APPLICATION, ListId::CONFIGURED].into_iter();
+        let of_sources = (0..sources.all.len() as u32).map(ListId::of_source);
+        for list in lists.chain(of_sources) {
+            let names = |node: &Node| node.lists & list.bit() != 0;
+            let named = self.nodes.iter().filter(|(_, node)| names(node)).count();
+            must!(
+                sources.named(list) as usize == named,
+                "{list:?} names {named}"
+            );
+        }
+        let (mut primary, mut failed) = (0, 0);
+        for (n, node) in self.nodes.iter() {
+            let is_primary = node.lists & !fallback != 0;
+            primary += u32::from(is_primary);
+            failed += u32::from(is_primary && node.last_failure.is_some());
+            must!(
+                is_primary || (node.lists != 0 && sources.fallback_joined),
+                "{} is in no list in force",
+                self.node_id(n)
+            );
+        }
+        let (kept, counted) = (
+            (sources.primary_nodes, sources.failed_nodes),
+            (primary, failed),
+        );
+        must!(kept == counted, "{kept:?} failed, should be {counted:?}");
+        let tended = !sources.changed && !sources.asked;
+        must!(tended || !self.is_running(), "sources left to tend");
+        let mut waiting = 0;
+        for state in &sources.all {
+            waiting += u32::from(state.waits);
+            let armed = self.timers.deadline(&state.timer);
+            must!(
+                armed.is_none() || (self.is_running() && !state.waits),
+                "the timer of a source is armed for {armed:?}"
+            );
+            must!(
+                state.connection.is_none() || state.under_way,
+                "a discovery that is over has a connection"
+            );
+        }
+        must!(
+            sources.waiting == waiting,
+            "{waiting} discoveries wait, counted are {}",
+            sources.waiting
+        );
+        must!(
+            waiting == 0 || self.ready.is_empty() || self.any_is_barred(),
+            "a discovery waits beside a node that can take it"
+        );
+        Ok(())
+    }
+
     fn audit_timers(&self) -> Result<(), String> {
         let earliest = self.timers.iter().map(|(at, _)| at).min();
         let peeked = self.timers.peek().map(|(at, _)| at);
@@ -295,6 +353,8 @@ impl Cluster {
                 Timer::Limit => !self.limits.is_empty() || !self.past_limit.is_empty(),
                 Timer::Session => self.session.is_some(),
                 Timer::MoveEnds => self.move_is_timed(),
+                Timer::Refresh { source } => (source as usize) < self.sources.all.len(),
+                Timer::Rebootstrap => !self.sources.fallback.is_empty(),
                 Timer::Shutdown => !self.is_running(),
             };
             must!(alive, "{timer:?} has no owner");

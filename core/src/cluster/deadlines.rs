@@ -1,6 +1,6 @@
 //! What each timer leads to, and when to call again.
 
-use crate::{Cluster, Deadline, DeadlineReason, timers::Timer};
+use crate::{Cluster, Deadline, DeadlineReason, SourceId, timers::Timer};
 
 impl Cluster {
     /// Fires what is due. Each timer that fires is disarmed or armed for later, so this ends.
@@ -34,6 +34,8 @@ impl Cluster {
                 Timer::Probe { connection } => self.probe_is_due(connection),
                 Timer::Session => self.session_timed_out(),
                 Timer::MoveEnds => self.move_timed_out(),
+                Timer::Refresh { source } => self.refresh_timer_fired(source),
+                Timer::Rebootstrap => self.rebootstrap_timer_fired(),
                 Timer::Drain { connection } => self.drain_timed_out(connection),
                 Timer::Shutdown => self.shutdown_timed_out(),
             }
@@ -99,6 +101,11 @@ impl Cluster {
             Timer::Probe { connection } => DeadlineReason::Probe(self.connection_id(connection)),
             Timer::Session => DeadlineReason::Session,
             Timer::MoveEnds => DeadlineReason::MoveEnds,
+            Timer::Refresh { source } => match self.sources.all[source as usize].under_way {
+                true => DeadlineReason::RefreshTimeout(SourceId(source)),
+                false => DeadlineReason::Refresh(SourceId(source)),
+            },
+            Timer::Rebootstrap => DeadlineReason::Rebootstrap,
             Timer::Drain { connection } => DeadlineReason::Drain(self.connection_id(connection)),
             Timer::Shutdown => DeadlineReason::Shutdown,
         }

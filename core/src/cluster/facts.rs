@@ -69,6 +69,7 @@ impl Cluster {
             Input::Closed { connection, error } => {
                 self.on(connection, |cluster, c| cluster.closed(c, error))
             }
+            Input::RefreshFailed { refresh } => self.refresh_failed(refresh),
         };
         if !taken {
             self.stats.stale_facts += 1;

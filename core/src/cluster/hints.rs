@@ -9,6 +9,7 @@ impl Cluster {
         }
         match hint {
             Hint::NetworkChanged | Hint::Resumed => {
+                self.ask_for_lists();
                 let mut next = self.ready_connection_from(0);
                 while let Some(c) = next {
                     self.probe_if_possible(c);
@@ -21,11 +22,17 @@ impl Cluster {
                 }
             }
             Hint::NodeUp(node) => match self.is_listed(node) {
-                true => self.let_try_soon(node.index),
+                true => {
+                    self.ask_for_lists();
+                    self.let_try_soon(node.index);
+                }
                 false => self.stats.stale_facts += 1,
             },
             Hint::NodeDown(node) => match self.is_listed(node) {
-                true => self.probe_node(node.index),
+                true => {
+                    self.ask_for_lists();
+                    self.probe_node(node.index);
+                }
                 false => self.stats.stale_facts += 1,
             },
         }

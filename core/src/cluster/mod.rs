@@ -32,13 +32,13 @@ pub use snapshot::{NodeSnapshot, Snapshot};
 
 use crate::{
     AttemptId, Config, ConnectionId, Deadline, Hint, Input, Instant, NodeId, NodeSpec, Output,
-    RequestId, RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
+    RefreshId, RequestId, RequestOptions, SetNodesError, ShutdownError, Stats, SubmitError,
     collections::{DeadlineLinks, DeadlineQueues, Heap, IndexedHeap, Links, List, Positions, Slab},
     node::{Attempt, Connection, DialKey, Ending, Governor, Node, Resting, Sticky, WantedKey},
     request::{AttemptDeadlines, AttemptLinks, Extra, Flight, Request},
     rng::{Purpose, Rng},
     select::ReadySet,
-    servers::{Departed, Entries, Index},
+    servers::{Departed, Entries, Index, ListId, Sources},
     timers::{TimerSlot, Timers},
     token_bucket::TokenBucket,
 };
@@ -49,10 +49,12 @@ use crate::{
 ///
 /// There are five kinds of calls. Any of them is legal at any time.
 ///
-/// - commands: [`set_nodes`](Self::set_nodes), [`submit`](Self::submit),
-///   [`cancel`](Self::cancel), [`hint`](Self::hint), [`shutdown`](Self::shutdown)
+/// - commands: [`set_nodes`](Self::set_nodes), [`set_fallback`](Self::set_fallback),
+///   [`submit`](Self::submit), [`cancel`](Self::cancel), [`hint`](Self::hint),
+///   [`shutdown`](Self::shutdown)
 /// - facts: [`handle_input`](Self::handle_input), [`resolved`](Self::resolved),
-///   [`writes_started`](Self::writes_started), [`writes_done`](Self::writes_done)
+///   [`refreshed`](Self::refreshed), [`writes_started`](Self::writes_started),
+///   [`writes_done`](Self::writes_done)
 /// - time: [`handle_timeout`](Self::handle_timeout)
 /// - outputs: [`poll_output`](Self::poll_output), [`poll_timeout`](Self::poll_timeout), and
 ///   [`drive`](Self::drive), which does a whole round
@@ -159,6 +161,7 @@ pub struct Cluster {
     pub(crate) by_key: Index,
     pub(crate) by_endpoint: Index,
     pub(crate) by_peer: Index,
+    pub(crate) sources: Sources,
     pub(crate) departed: Departed,
     /// Nodes that left since the last drain, whose names can still be read.
     pub(crate) leavers: BTreeMap<NodeId, NodeSpec>,
@@ -226,11 +229,13 @@ pub(crate) enum Run {
 
 impl Cluster {
     /// A cluster without nodes. All its randomness comes from `seed`; `now` is the time from which
-    /// it counts.
+    /// it counts. If it has sources of server lists the first refresh of each begins at once: drain
+    /// the outputs.
     #[must_use]
     pub fn new(config: Config, seed: u64, now: Instant) -> Self {
         let sticky = Sticky::new(&config, seed, now);
-        Self {
+        let sources = Sources::new(&config, seed, now);
+        let mut cluster = Self {
             outputs: Outputs::new(&config),
             ready: ReadySet::new(&config.selection),
             governor: Governor::new(&config, now),
@@ -266,6 +271,7 @@ impl Cluster {
             by_key: Index::default(),
             by_endpoint: Index::default(),
             by_peer: Index::default(),
+            sources,
             departed: Departed::default(),
             leavers: BTreeMap::new(),
             update: 0,
@@ -306,10 +312,13 @@ impl Cluster {
             limit_timer: TimerSlot::LIMIT,
             session_timer: TimerSlot::UNARMED,
             shutdown_timer: TimerSlot::UNARMED,
-        }
+        };
+        cluster.tend_sources();
+        cluster
     }
 
-    /// Replaces the server list (SEMANTICS 7.6). Nodes are the same by key if both have one, else by
+    /// Replaces the application's server list (SEMANTICS 7.6): without other primary
+    /// [sources](Config::sources) the list in force, else a part of it. Nodes are the same by key if both have one, else by
     /// endpoint, or if an established connection leads to the address that the entry gives; equal
     /// entries are one. Nodes that stay keep everything; the connections of those that leave drain.
     ///
@@ -317,7 +326,25 @@ impl Cluster {
     ///
     /// [`SetNodesError`]; the old list stays.
     pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
-        self.call(now, |cluster| cluster.update_nodes(list))
+        self.call(now, |cluster| {
+            let update = cluster.update_list(ListId::APPLICATION, list);
+            update.map(|_changed| ())
+        })
+    }
+
+    /// Replaces the application's fallback list, such as the servers it was configured with. It is
+    /// only kept: its nodes join the list when the primary lists name no node, when every node that
+    /// they name has failed, or when the cluster has not said its list for too long; they leave with
+    /// the next good answer of a primary source (SEMANTICS 7.9). So call it after `set_nodes`.
+    ///
+    /// # Errors
+    ///
+    /// [`SetNodesError`]; the old one stays.
+    pub fn set_fallback(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        self.call(now, |cluster| {
+            let kept = cluster.keep_fallback(ListId::CONFIGURED, list);
+            kept.map(|_changed| ())
+        })
     }
 
     /// Accepts a request, which then completes exactly once, whatever happens.
@@ -383,6 +410,20 @@ impl Cluster {
         });
     }
 
+    /// The answer to a Refresh or Discover action. A list whose version is not above that of the
+    /// source's last answer is ignored; one without a version is always taken. What is no server
+    /// list (empty, too long, a key with two endpoints) changes nothing and counts as a failure;
+    /// [`Event::Refreshed`](crate::Event::Refreshed) says what came of it.
+    pub fn refreshed(
+        &mut self,
+        now: Instant,
+        refresh: RefreshId,
+        version: Option<u64>,
+        list: &[NodeSpec],
+    ) {
+        self.call(now, |cluster| cluster.take_list(refresh, version, list));
+    }
+
     /// The transport accepted bytes, and with them the ends of these frames: a `WriteProgress` and a
     /// `WriteDone` for each, at the price of one call. The serials may be none.
     pub fn writes_done(
@@ -442,8 +483,16 @@ impl Cluster {
                 if !(self.to_serve.is_empty() && self.any_queue.is_empty()) {
                     self.hand_over();
                 }
-                if !self.nobody_waits_for_a_node() {
-                    self.dial_who_is_wanted();
+                loop {
+                    if self.sources.need_care() {
+                        self.tend_sources();
+                    }
+                    if !self.nobody_waits_for_a_node() {
+                        self.dial_who_is_wanted();
+                    }
+                    if !self.sources.changed {
+                        break;
+                    }
                 }
                 self.setup_failures_now = 0;
             }

@@ -66,6 +66,7 @@ impl Cluster {
         self.timers.clear(&mut self.dial_timer);
         self.forget_session();
         self.stop_sticking();
+        self.stop_refreshing();
         let mut next = self.nodes.next_from(0);
         while let Some(n) = next {
             while let Some(r) = self.first_waiting_for(n) {

@@ -1,6 +1,7 @@
 //! Configuration: a validating builder, presets, and the choices that settings offer.
 
 mod properties;
+mod refresh;
 mod settings;
 
 use alloc::sync::Arc;
@@ -9,6 +10,7 @@ use core::time::Duration;
 use thiserror::Error;
 
 pub use properties::{Properties, PropertiesError, Strictness};
+pub use refresh::RefreshAfterFailures;
 pub use settings::Config;
 
 use crate::{
@@ -206,7 +208,7 @@ impl Config {
     /// The values of Kafka's Java clients: reconnect backoff 50 ms to 1 s, ±20 % clipped at the
     /// maximum, reset at Ready; setup 10 s to 30 s for the transport, the handshake on the request
     /// timeout; 5 in flight, a request timeout disconnects; no race, no hedge, no write timeout,
-    /// no health state.
+    /// no health state; lists are refreshed every 300 s and at every disconnect.
     ///
     /// Differs from Kafka where Kafka has defects: an authentication failure or a double report
     /// counts once, planned closes not at all, and every timeout is exact.
@@ -226,6 +228,9 @@ impl Config {
             max_in_flight: 5,
             unhealthy_after: None,
             write_timeout: Limit::Never,
+            refresh_interval: Limit::After(ms(300_000)),
+            refresh_jitter: Duration::ZERO,
+            refresh_after_failures: RefreshAfterFailures::EveryDisconnect,
             ..Self::DEFAULT
         }
     }
@@ -413,6 +418,7 @@ impl ConfigBuilder {
         if c.make_before_break && c.one_session {
             return Err(ConfigError::TwoSessions);
         }
+        refresh::check(c)?;
         Ok(self.config)
     }
 }

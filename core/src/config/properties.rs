@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use thiserror::Error;
 
-use super::{Config, ConfigError, settings::SETUP_GROWTH};
+use super::{Config, ConfigError, RefreshAfterFailures, settings::SETUP_GROWTH};
 use crate::{Backoff, Limit};
 
 /// What to do with names that are not known.
@@ -47,6 +47,14 @@ pub enum PropertiesError {
         /// What was given.
         value: String,
     },
+    /// A value is none of the words that are known.
+    #[error("{name}: {value:?} is neither \"none\" nor \"rebootstrap\"")]
+    Strategy {
+        /// Of which property.
+        name: &'static str,
+        /// What was given.
+        value: String,
+    },
     /// `connect.timeout.ms` (KIP-148) was given beside the names that replaced it (KIP-601).
     #[error("{CONNECT} and {name} exclude each other")]
     Conflict {
@@ -75,8 +83,12 @@ const REQUEST: &str = "request.timeout.ms";
 const DELIVERY: &str = "delivery.timeout.ms";
 const IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
 const MAX_IDLE: &str = "connections.max.idle.ms";
+const MAX_METADATA_AGE: &str = "metadata.max.age.ms";
+const STRATEGY: &str = "metadata.recovery.strategy";
+const REBOOTSTRAP: &str = "metadata.recovery.rebootstrap.trigger.ms";
+const REFRESH_AFTER: &str = "zookeeper.refreshAfterNumFailure";
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 15] = [
     RECONNECT,
     RECONNECT_MAX,
     SETUP,
@@ -88,6 +100,10 @@ const NAMES: [&str; 11] = [
     DELIVERY,
     IN_FLIGHT,
     MAX_IDLE,
+    MAX_METADATA_AGE,
+    STRATEGY,
+    REBOOTSTRAP,
+    REFRESH_AFTER,
 ];
 
 impl Config {
@@ -103,11 +119,14 @@ impl Config {
     /// | `delivery.timeout.ms` | [`delivery_timeout`](Self::delivery_timeout) |
     /// | `max.in.flight.requests.per.connection` | [`max_in_flight`](Self::max_in_flight) |
     /// | `connections.max.idle.ms`, −1: never | [`max_idle`](Self::max_idle) |
+    /// | `metadata.max.age.ms` | [`refresh_interval`](Self::refresh_interval) |
+    /// | `metadata.recovery.strategy`: `none` or `rebootstrap` | [`rebootstrap`](Self::rebootstrap) |
+    /// | `metadata.recovery.rebootstrap.trigger.ms` | [`rebootstrap_after`](Self::rebootstrap_after) |
+    /// | `zookeeper.refreshAfterNumFailure`, 0: at every disconnect | [`refresh_after_failures`](Self::refresh_after_failures) |
     ///
     /// If the base of the reconnect or retry backoff is given and the maximum is not, the maximum is
     /// the base: the backoff does not grow (KIP-144; KIP-580 as it was proposed), and
-    /// [`Properties::growth_off`] says so. Every other name is unknown, so far also those of the
-    /// metadata and of ZooKeeper.
+    /// [`Properties::growth_off`] says so. Every other name is unknown.
     ///
     /// ```
     /// use core::time::Duration;
@@ -159,8 +178,17 @@ impl Config {
 /// A limit in milliseconds, or a number.
 type Value = Option<u64>;
 
-/// `None` for −1, where it means never.
+/// `None` for −1, where it means never; a strategy as its place in the list of those known.
 fn parse(name: &'static str, value: &str) -> Result<Value, PropertiesError> {
+    if name == STRATEGY {
+        let mut known = (0..).zip(["none", "rebootstrap"]);
+        let strategy = known.find(|(_, word)| word.eq_ignore_ascii_case(value.trim()));
+        let value = value.to_owned();
+        return strategy.map_or(
+            Err(PropertiesError::Strategy { name, value }),
+            |(place, _)| Ok(Some(place)),
+        );
+    }
     let number = value.trim().parse::<i64>();
     match number.map(|number| (number, u64::try_from(number))) {
         Ok((_, Ok(number))) => Ok(Some(number)),
@@ -192,8 +220,16 @@ fn config(given: &BTreeMap<&str, Value>) -> Result<Config, ConfigError> {
             ..SETUP_GROWTH
         },
     };
-    let in_flight = given.get(IN_FLIGHT).copied().flatten();
-    let in_flight = in_flight.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    let number = |name| {
+        let number = given.get(name).copied().flatten();
+        number.map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+    };
+    let in_flight = number(IN_FLIGHT);
+    let rebootstrap = number(STRATEGY).map(|strategy| strategy > 0);
+    let refresh_after = number(REFRESH_AFTER).map(|count| match count {
+        0 => RefreshAfterFailures::EveryDisconnect,
+        _ => RefreshAfterFailures::After(count),
+    });
     let builder = kafka.to_builder().connection_setup_timeout(setup);
     builder
         .reconnect_backoff(backoff(kafka.reconnect_backoff, RECONNECT, RECONNECT_MAX))
@@ -203,6 +239,10 @@ fn config(given: &BTreeMap<&str, Value>) -> Result<Config, ConfigError> {
         .delivery_timeout(limit(DELIVERY).unwrap_or(kafka.delivery_timeout))
         .max_in_flight(in_flight.unwrap_or(kafka.max_in_flight))
         .max_idle(limit(MAX_IDLE).unwrap_or(kafka.max_idle))
+        .refresh_interval(limit(MAX_METADATA_AGE).unwrap_or(kafka.refresh_interval))
+        .refresh_after_failures(refresh_after.unwrap_or(kafka.refresh_after_failures))
+        .rebootstrap(rebootstrap.unwrap_or(kafka.rebootstrap))
+        .rebootstrap_after(limit(REBOOTSTRAP).unwrap_or(kafka.rebootstrap_after))
         .build()
 }
 
@@ -286,6 +326,28 @@ mod tests {
             |kafka| kafka.max_idle(Limit::Never),
             &[],
         );
+        assert_reads(
+            &[(MAX_METADATA_AGE, "7"), (REBOOTSTRAP, "8")],
+            |kafka| kafka.refresh_interval(ms(7)).rebootstrap_after(ms(8)),
+            &[],
+        );
+        for (text, rebootstrap) in [("None", false), ("REBOOTSTRAP", true)] {
+            assert_reads(
+                &[(STRATEGY, text)],
+                |kafka| kafka.rebootstrap(rebootstrap),
+                &[],
+            );
+        }
+        for (text, after) in [
+            ("0", RefreshAfterFailures::EveryDisconnect),
+            ("3", RefreshAfterFailures::After(3)),
+        ] {
+            assert_reads(
+                &[(REFRESH_AFTER, text)],
+                |kafka| kafka.refresh_after_failures(after),
+                &[],
+            );
+        }
     }
 
     #[test]
@@ -332,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_value_that_is_no_number_or_negative_is_an_error_with_its_name() {
-        for name in NAMES {
+        for name in NAMES.into_iter().filter(|name| *name != STRATEGY) {
             for value in ["", "ten", "1.5", "10s", "-2", "99999999999999999999"] {
                 let value = value.to_owned();
                 assert_eq!(
@@ -342,6 +404,17 @@ mod tests {
             }
             let never = read(&[(name, "-1")]);
             assert_eq!(never.is_ok(), name == MAX_IDLE, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_strategy_that_is_not_known_is_an_error() {
+        for value in ["", "0", "resolve"] {
+            let (name, value) = (STRATEGY, value.to_owned());
+            assert_eq!(
+                read(&[(name, &value)]),
+                Err(PropertiesError::Strategy { name, value })
+            );
         }
     }
 
@@ -356,17 +429,13 @@ mod tests {
 
     #[test]
     fn unknown_names_are_listed_or_in_strict_mode_an_error() {
-        let pairs = [
-            ("acks", "all"),
-            (IN_FLIGHT, "7"),
-            ("metadata.max.age.ms", "1"),
-        ];
-        let names = ["acks", "metadata.max.age.ms"].map(str::to_owned).to_vec();
+        let pairs = [("acks", "all"), (IN_FLIGHT, "7"), ("linger.ms", "1")];
+        let names = ["acks", "linger.ms"].map(str::to_owned).to_vec();
         let read = read(&pairs).unwrap();
         assert_eq!((&read.unknown, read.config.max_in_flight), (&names, 7));
         let error = Config::from_properties(pairs, Strictness::Strict).unwrap_err();
         assert_eq!(error, PropertiesError::Unknown { names });
-        assert_eq!(error.to_string(), "unknown: acks, metadata.max.age.ms");
+        assert_eq!(error.to_string(), "unknown: acks, linger.ms");
     }
 
     #[test]
@@ -374,6 +443,8 @@ mod tests {
         let zero = |setting| Err(PropertiesError::Config(ConfigError::Zero { setting }));
         assert_eq!(read(&[(CONNECT, "0")]), zero("connection_setup_timeout"));
         assert_eq!(read(&[(IN_FLIGHT, "0")]), zero("max_in_flight"));
+        assert_eq!(read(&[(MAX_METADATA_AGE, "0")]), zero("refresh_interval"));
+        assert_eq!(read(&[(REBOOTSTRAP, "0")]), zero("rebootstrap_after"));
         let (setting, max) = ("max_in_flight", 65_536);
         assert_eq!(
             read(&[(IN_FLIGHT, "9999999999")]),

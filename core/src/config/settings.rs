@@ -1,12 +1,13 @@
 //! Every setting, with its default, unit, range and reason, once.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::{
-    Backoff, EventMask, Jitter, Limit,
+    Backoff, EventMask, Jitter, Limit, Source,
     config::{
-        BackoffReset, HedgeDelay, KeepaliveOn, Matching, OnRequestTimeout, RetryBudget,
-        SelectionPolicy, SetupTimeout, Warm,
+        BackoffReset, HedgeDelay, KeepaliveOn, Matching, OnRequestTimeout, RefreshAfterFailures,
+        RetryBudget, SelectionPolicy, SetupTimeout, Warm,
     },
 };
 
@@ -243,6 +244,38 @@ settings! {
 
     /// At most this many nodes in a list. Default: 200,000. At least 1.
     max_nodes: u32 = 200_000;
+
+    /// Where server lists come from, beside the application's `set_nodes`. Default: nowhere else. At
+    /// most 32. [`ConfigBuilder::source`](crate::ConfigBuilder::source) adds one.
+    sources: Vec<Source> = Vec::new();
+
+    /// How long after the end of a refresh the next one begins, before `refresh_jitter`. Default:
+    /// 60 s. Above zero, or never: then only what makes one due early does (SEMANTICS 7.4).
+    refresh_interval: Limit = Limit::After(millis(60_000));
+
+    /// What is added to each `refresh_interval`: drawn uniformly from zero to this, exclusive, so
+    /// that clients that began together do not ask together. Default: 10 s. Zero: nothing.
+    refresh_jitter: Duration = millis(10_000);
+
+    /// A refresh without an answer for this long has failed. Default: 10 s. Above zero.
+    refresh_timeout: Duration = millis(10_000);
+
+    /// From the start of a source's refresh to the start of its next one, at least, whatever asks
+    /// for it. Default: 1 s. Above zero.
+    refresh_min_interval: Duration = millis(1_000);
+
+    /// After how many successive failed attempts a refresh is due early. Default: `ByListSize`, a
+    /// third of the nodes and one. `After` at least 1.
+    refresh_after_failures: RefreshAfterFailures = RefreshAfterFailures::ByListSize;
+
+    /// Whether the fallback nodes join the list when the others are of no use (KIP-899, KIP-1102;
+    /// SEMANTICS 7.9). Default: true. Where there are no fallback nodes it means nothing.
+    rebootstrap: bool = true;
+
+    /// The fallback nodes join the list when the cluster has not said its list for this long since
+    /// it was first due to be asked. Default: 300 s. Above zero, or never: then they join only when
+    /// all other nodes have failed.
+    rebootstrap_after: Limit = Limit::After(millis(300_000));
 
     /// At most this many events wait to be drained; the oldest is dropped and counted. Default:
     /// 4,096. Zero: none.

@@ -124,6 +124,10 @@ impl<P: Protocol> State<P> {
                     .wake
                     .extend(self.waiters.complete(request, result).ok());
             }
+            // A runtime has no sources of server lists yet; nobody may wait for an answer.
+            ClientOutput::Action(ClientAction::Refresh { refresh, .. }) => {
+                self.client.refresh_failed(now, refresh);
+            }
             ClientOutput::Action(action) => outbox.todo.extend(self.prepare(action)),
             ClientOutput::Push {
                 node,
@@ -195,6 +199,7 @@ impl<P: Protocol> State<P> {
             ClientAction::Transmit { connection } => Todo::Transmit { connection },
             ClientAction::Close { connection } => Todo::Close { connection },
             ClientAction::Abort { connection } => Todo::Abort { connection },
+            ClientAction::Refresh { .. } => return None,
         })
     }
 

@@ -171,7 +171,7 @@ impl Cluster {
     #[inline]
     pub(crate) fn nobody_waits_for_a_node(&self) -> bool {
         self.wanted.is_empty()
-            && self.any_queue.is_empty()
+            && !self.any_waits()
             && !self.wants_another
             && !self.dial_timer.is_armed()
             && !matches!(self.config.warm, Warm::AtLeast(_))
@@ -221,16 +221,21 @@ impl Cluster {
             && self.setup_failures_now > 0
             && self.untried_is_fresh()
             && self.hedge_time().is_some()
-            && !self.any_queue.is_empty()
+            && self.any_waits()
             && self.sticks_to().is_none()
             && self.dials_not_before() <= self.now;
         (due || replaces).then_some(hedge)
     }
 
+    /// Whether a request for any node waits, or a discovery that waits like one (7.2).
+    fn any_waits(&self) -> bool {
+        !self.any_queue.is_empty() || self.sources.wants_a_node
+    }
+
     /// When a node may be dialled for requests that name none, as far as nodes and attempts go.
     fn any_dial_time(&self) -> Option<Instant> {
         // `Sticky` waits for its one node.
-        if self.any_queue.is_empty() || self.sticks_to().is_some() {
+        if !self.any_waits() || self.sticks_to().is_some() {
             return None;
         }
         let at = self.any_dial_time_by_nodes();

@@ -17,6 +17,7 @@ impl Cluster {
         self.ready_nodes -= u32::from(from == NodeState::Ready);
         self.setup_nodes += u32::from(to.is_setup());
         self.setup_nodes -= u32::from(from.is_setup());
+        self.note_readiness(from, to);
         debug_assert!(
             super::state::is_legal(from, to),
             "{from} to {to} is in the table"
@@ -47,10 +48,10 @@ impl Cluster {
         let node = &mut self.nodes[n];
         node.setup_failures = 0;
         node.aborts_in_a_row = 0;
-        node.last_failure = None;
         if self.config.backoff_reset == BackoffReset::OnReady {
             node.reset_backoff();
         }
+        self.set_last_failure(n, None);
         self.set_rejected(n, false);
         self.stats.ready += 1;
         self.end_attempt(a, Stage::Established, None);
@@ -93,11 +94,13 @@ impl Cluster {
         let rest = node.draw_backoff(&self.config, self.seed);
         node.next_attempt = Some(self.now + rest);
         node.last_attempt = Some(self.now);
-        node.last_failure = Some(LastFailure {
+        let failure = LastFailure {
             stage: ending.stage,
             cause: ending.cause,
             at: self.now,
-        });
+        };
+        self.set_last_failure(n, Some(failure));
+        self.count_failure(ending.stage);
         self.last_failure = Some((self.node_id(n), ending));
         if ending.stage != Stage::Established {
             self.failed_last.set((number, n), n);
@@ -292,6 +295,7 @@ impl Cluster {
                 Phase::Ready | Phase::Draining(_) => Action::Close { connection: id },
             });
         }
+        self.discovery_lost(id);
         self.outputs.event(Event::Disconnected {
             node: connection.node,
             connection: id,

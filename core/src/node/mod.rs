@@ -26,7 +26,7 @@ pub(crate) use connection::{Connection, Phase};
 pub(crate) use dial::{DialKey, Resting, WantedKey};
 pub(crate) use governor::Governor;
 pub use state::NodeState;
-pub(crate) use sticky::Sticky;
+pub(crate) use sticky::{BeforeUpdate, Sticky};
 pub(crate) use upkeep::Upkeep;
 
 use alloc::boxed::Box;
@@ -93,6 +93,8 @@ pub(crate) struct Node {
     pub(crate) rejected_resting: bool,
     /// The last update that named it.
     pub(crate) seen_in: u64,
+    /// The lists that name it, a bit each.
+    pub(crate) lists: u64,
 }
 
 impl Node {
@@ -128,6 +130,7 @@ impl Node {
             to_serve: false,
             rejected_resting: false,
             seen_in: 0,
+            lists: 0,
         }
     }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::hash::Hash;
 use crate::{
-    AttemptId, Config, ConnectionId, Hint, Input, Instant, NodeSpec, RequestId, RequestOptions,
+    AttemptId, Config, ConnectionId, Hint, Input, Instant, NodeSpec, RefreshId, RequestId,
+    RequestOptions,
 };
 
 /// The version of this crate, which alone reads its recordings.
@@ -44,6 +45,7 @@ pub(super) enum Line<'a> {
 #[derive(Serialize, Deserialize)]
 pub(super) enum Call<'a> {
     SetNodes(Cow<'a, [NodeSpec]>),
+    SetFallback(Cow<'a, [NodeSpec]>),
     Submit(RequestOptions),
     Cancel(RequestId),
     Shutdown(Duration),
@@ -51,6 +53,7 @@ pub(super) enum Call<'a> {
     Input(Input),
     Resolved(AttemptId, Cow<'a, [SocketAddr]>),
     WritesStarted(ConnectionId, Cow<'a, [u32]>),
+    Refreshed(RefreshId, Option<u64>, Cow<'a, [NodeSpec]>),
     WritesDone(ConnectionId, Cow<'a, [u32]>),
     Timeout,
 }

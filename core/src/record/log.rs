@@ -52,7 +52,7 @@ impl Log {
             hash: Hash::EMPTY,
             calls: 0,
             outputs: 0,
-            last: Last::Settled,
+            last: Last::Answered,
             text: Vec::new(),
         };
         if matches!(config.selection, SelectionPolicy::Custom(_)) {

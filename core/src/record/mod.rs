@@ -29,8 +29,9 @@
 //!
 //! # The file
 //!
-//! Lines of JSON: the first has version, seed, time and configuration; then come, for each call, a
-//! line with the call and its time and one with what came of it; the last says that this is the end.
+//! Lines of JSON: the first has version, seed, time and configuration, the second what came of the
+//! construction; then come, for each call, a line with the call and its time and one with what came of
+//! it; the last says that this is the end.
 //! What came of a call is the number of outputs that were drained after it and a hash, FNV-1a of 64
 //! bits, of all that went in and came out so far: calls, answers, outputs and the next deadline, each
 //! as JSON. So one changed input, or one output that differs, shows at the very call.

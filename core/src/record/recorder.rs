@@ -10,7 +10,8 @@ use thiserror::Error;
 use super::{hash::Hash, line::Call, log::Log};
 use crate::{
     AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, Hint, Input, Instant,
-    NodeSpec, Output, RequestId, RequestOptions, SetNodesError, ShutdownError, SubmitError,
+    NodeSpec, Output, RefreshId, RequestId, RequestOptions, SetNodesError, ShutdownError,
+    SubmitError,
 };
 
 /// A [`Cluster`] that writes down every call. It has the methods of a cluster, and its getters
@@ -74,6 +75,16 @@ impl Recorder {
     pub fn set_nodes(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
         let call = || Call::SetNodes(list.into());
         self.call(now, call, |cluster| cluster.set_nodes(now, list))
+    }
+
+    /// As [`Cluster::set_fallback`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_fallback(&mut self, now: Instant, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        let call = || Call::SetFallback(list.into());
+        self.call(now, call, |cluster| cluster.set_fallback(now, list))
     }
 
     /// As [`Cluster::submit`].
@@ -145,6 +156,20 @@ impl Recorder {
         });
     }
 
+    /// As [`Cluster::refreshed`].
+    pub fn refreshed(
+        &mut self,
+        now: Instant,
+        refresh: RefreshId,
+        version: Option<u64>,
+        list: &[NodeSpec],
+    ) {
+        let call = || Call::Refreshed(refresh, version, list.into());
+        self.call(now, call, |cluster| {
+            cluster.refreshed(now, refresh, version, list);
+        });
+    }
+
     /// As [`Cluster::writes_done`].
     pub fn writes_done(
         &mut self,
@@ -208,6 +233,7 @@ impl Recorder {
     pub(super) fn repeat(&mut self, at: Instant, call: &Call<'_>) {
         match call {
             Call::SetNodes(list) => _ = self.set_nodes(at, list),
+            Call::SetFallback(list) => _ = self.set_fallback(at, list),
             Call::Submit(options) => _ = self.submit(at, *options),
             Call::Cancel(request) => _ = self.cancel(at, *request),
             Call::Shutdown(drain) => _ = self.shutdown(at, *drain),
@@ -216,6 +242,9 @@ impl Recorder {
             Call::Resolved(attempt, addresses) => self.resolved(at, *attempt, addresses),
             Call::WritesStarted(connection, serials) => {
                 self.writes_started(at, *connection, serials.iter().copied());
+            }
+            Call::Refreshed(refresh, version, list) => {
+                self.refreshed(at, *refresh, *version, list);
             }
             Call::WritesDone(connection, serials) => {
                 self.writes_done(at, *connection, serials.iter().copied());

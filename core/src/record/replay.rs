@@ -54,7 +54,7 @@ pub enum ReplayError {
     /// the code behaves differently.
     #[error("line {line}: what came of this call is not what was recorded")]
     Diverged {
-        /// The line of the call.
+        /// The line of the call; 1 for the start.
         line: usize,
     },
     /// The recording has no end: its process was killed, or its disk was full. Up to here all went
@@ -82,11 +82,18 @@ pub fn replay(recording: impl BufRead) -> Result<Replayed, ReplayError> {
 /// As [`replay`]. What came before the error was shown.
 pub fn replay_with(
     recording: impl BufRead,
-    mut on_output: impl FnMut(Instant, &Cluster, Output),
+    on_output: impl FnMut(Instant, &Cluster, Output),
 ) -> Result<Replayed, ReplayError> {
     let mut lines = Lines::of(recording);
-    let mut recorder = lines.start()?;
-    let (mut calls, mut drained) = (0, 0);
+    let mut replay = Replay {
+        recorder: lines.start()?,
+        drained: 0,
+        on_output,
+    };
+    let mut calls = 0;
+    // What the construction gives, which is no call.
+    let start = replay.recorder.now();
+    replay.compare(&mut lines, start)?;
     loop {
         let (at, what) = match lines.next()? {
             Line::Call { at, what } => (at, what),
@@ -94,32 +101,47 @@ pub fn replay_with(
             Line::End { calls: recorded } if recorded == calls => break,
             Line::End { .. } => return Err(lines.malformed("calls are missing")),
         };
-        let call = lines.number;
         calls += 1;
-        recorder.repeat(at, &what);
-        let Line::Gave { outputs, hash } = lines.next()? else {
-            return Err(lines.malformed("what came of the call is missing"));
-        };
-        let before = drained;
-        while drained - before < outputs
-            && let Some(output) = recorder.poll_output()
-        {
-            drained += 1;
-            on_output(at, &recorder, output);
-        }
-        if drained - before != outputs || recorder.settle() != hash {
-            return Err(ReplayError::Diverged { line: call });
-        }
+        replay.recorder.repeat(at, &what);
+        replay.compare(&mut lines, at)?;
     }
     if lines.read()? {
         return Err(lines.malformed("nothing comes after the end"));
     }
     Ok(Replayed {
-        cluster: Cluster::clone(&recorder),
+        cluster: Cluster::clone(&replay.recorder),
         calls,
-        outputs: drained,
-        hash: recorder.settle().0,
+        outputs: replay.drained,
+        hash: replay.recorder.settle().0,
     })
+}
+
+/// A replay under way.
+struct Replay<F> {
+    recorder: Recorder,
+    drained: u64,
+    on_output: F,
+}
+
+impl<F: FnMut(Instant, &Cluster, Output)> Replay<F> {
+    /// Sees that what the next line says came of the line just read, at that time.
+    fn compare(&mut self, lines: &mut Lines<impl BufRead>, at: Instant) -> Result<(), ReplayError> {
+        let call = lines.number;
+        let Line::Gave { outputs, hash } = lines.next()? else {
+            return Err(lines.malformed("what came of the call is missing"));
+        };
+        let before = self.drained;
+        while self.drained - before < outputs
+            && let Some(output) = self.recorder.poll_output()
+        {
+            self.drained += 1;
+            (self.on_output)(at, &self.recorder, output);
+        }
+        if self.drained - before != outputs || self.recorder.settle() != hash {
+            return Err(ReplayError::Diverged { line: call });
+        }
+        Ok(())
+    }
 }
 
 /// A recording, line by line.

@@ -253,6 +253,9 @@ impl Cluster {
         if self.flights[f].state == FlightState::Emitted {
             self.handed_over(f);
         }
+        if verdict.refresh {
+            self.ask_for_lists();
+        }
         let r = self.flights[f].request;
         if self.flights[f].state == FlightState::Tombstone {
             self.stats.late_replies += 1;

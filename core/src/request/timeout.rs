@@ -51,6 +51,7 @@ impl Cluster {
         while let Some(f) = self.first_due(own, |deadlines, links, now| {
             deadlines.attempts.due(&links.attempts, class, now)
         }) {
+            self.ask_for_lists();
             let c = self.flights[f].connection;
             if self.config.timeout_disconnects() {
                 self.broken(c, Cause::RequestTimeout);

@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::{Entries, hash_endpoint, hash_key, hash_peer};
+use super::{ListId, hash_endpoint, hash_key, hash_peer};
 use crate::{
-    Cause, Cluster, Endpoint, Event, NodeSpec, NodeState, Reason, SetNodesError, collections::NONE,
-    node::Node,
+    Cause, Cluster, Endpoint, Event, NodeSpec, NodeState, Reason, SetNodesError,
+    collections::NONE,
+    node::{BeforeUpdate, Node},
 };
 
 /// What a new list does, found out before anything is changed.
@@ -17,99 +18,207 @@ struct Plan {
     moved: Vec<(u32, usize)>,
     /// Nodes that stay where they are and whose key or labels change, with their entries.
     renamed: Vec<(u32, usize)>,
-    kept: u32,
+    /// Nodes that this list did not name before.
+    gained: Vec<u32>,
+    /// How many nodes it names as before.
+    named_still: u32,
 }
 
 impl Cluster {
-    pub(crate) fn update_nodes(&mut self, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+    /// A list is new (7.5, 7.6). Of the nodes that no entry names, those leave that no other list
+    /// in force names either. Whether the union of the lists differs.
+    pub(crate) fn update_list(
+        &mut self,
+        id: ListId,
+        list: &[NodeSpec],
+    ) -> Result<bool, SetNodesError> {
         if !self.is_running() {
             return Err(SetNodesError::Closed);
         }
-        let plan = self.plan(list)?;
-        let before = self.before_update();
-        let removed = self.nodes.len() as u32 - plan.kept;
+        let plan = self.plan(id, list)?;
+        let leaves = self.fallback_leaves_with(id, &plan);
+        let taken = id.bit()
+            | if leaves {
+                self.sources.fallback_lists()
+            } else {
+                0
+            };
+        // Where other lists name a node that moves, they name its old place.
+        let left_behind = plan.moved.iter().map(|&(n, _)| {
+            let node = &self.nodes[n];
+            (node.lists & !taken, node.spec.endpoint.clone())
+        });
+        let left_behind: Vec<_> = left_behind.filter(|(lists, _)| *lists != 0).collect();
+        let added = (plan.added.len() + left_behind.len()) as u32;
+        // Nobody leaves, as a rule; then there is no need to look.
+        let some_leave = leaves || self.sources.named(id) > plan.named_still;
+        self.check_union(taken, some_leave, added)?;
+        let sticky = self.before_update();
         self.departed.forget_past(self.now);
         // All leaving precedes all arriving.
-        if removed > 0 {
-            self.remove_unseen();
+        let before = self.nodes.len() as u32;
+        if some_leave {
+            self.take_from_all(taken, Some(id));
         }
+        if leaves {
+            self.fallback_has_left();
+        }
+        let removed = before - self.nodes.len() as u32;
         for &(n, _) in &plan.moved {
             self.leave_endpoint(n);
         }
         for &(n, entry) in &plan.moved {
+            self.set_lists(n, id.bit());
             self.move_to(n, &list[entry]);
         }
         for &(n, entry) in &plan.renamed {
             self.rename(n, &list[entry]);
         }
+        for n in plan.gained {
+            self.set_lists(n, self.nodes[n].lists | id.bit());
+        }
         for &entry in &plan.added {
-            self.add(&list[entry]);
+            self.add(&list[entry], id.bit());
         }
-        if removed > 0 || !plan.added.is_empty() || !plan.moved.is_empty() {
-            self.outputs.event(Event::ListChanged {
-                added: plan.added.len() as u32,
-                removed,
-                kept: plan.kept,
-            });
-            self.fail_fast_for_any();
+        for (lists, endpoint) in left_behind {
+            self.add(&NodeSpec::new(endpoint), lists);
         }
-        if let Some(before) = before {
-            let differs = removed > 0 || !plan.added.is_empty();
-            self.after_update(&before, differs);
+        let changed = removed > 0 || added > 0 || !plan.moved.is_empty();
+        if changed {
+            self.list_changed(added, removed, before - removed, sticky);
+        }
+        Ok(changed)
+    }
+
+    /// The primary lists rule alone again.
+    pub(super) fn fallback_leaves(&mut self) {
+        if self.sources.fallback_joined && !self.fallback_stays() {
+            let before = self.nodes.len() as u32;
+            let sticky = self.before_update();
+            self.departed.forget_past(self.now);
+            self.take_from_all(self.sources.fallback_lists(), None);
+            self.fallback_has_left();
+            let kept = self.nodes.len() as u32;
+            if kept < before {
+                self.list_changed(0, before - kept, kept, sticky);
+            }
+        }
+    }
+
+    /// Whether the fallback nodes leave with this list: not if they would join again at once.
+    fn fallback_leaves_with(&mut self, id: ListId, plan: &Plan) -> bool {
+        if !self.sources.fallback_joined || self.sources.is_fallback(id) {
+            return false;
+        }
+        let untried = |n: &u32| self.nodes[*n].last_failure.is_none();
+        let nothing_new =
+            plan.added.is_empty() && plan.moved.is_empty() && !plan.gained.iter().any(untried);
+        !(nothing_new && self.fallback_stays())
+    }
+
+    fn list_changed(&mut self, added: u32, removed: u32, kept: u32, sticky: Option<BeforeUpdate>) {
+        self.outputs.event(Event::ListChanged {
+            added,
+            removed,
+            kept,
+        });
+        self.fail_fast_for_any();
+        if let Some(before) = sticky {
+            self.after_update(&before, added + removed > 0);
         }
         self.share_setup_time();
-        Ok(())
+    }
+
+    /// Takes these lists from all nodes; those that the last update named have the list `kept`. A
+    /// node leaves with its last list.
+    fn take_from_all(&mut self, taken: u64, kept: Option<ListId>) {
+        let mut next = self.nodes.next_from(0);
+        while let Some(n) = next {
+            let node = &self.nodes[n];
+            let named_by = kept.filter(|_| node.seen_in == self.update);
+            match node.lists & !taken | named_by.map_or(0, ListId::bit) {
+                0 => self.remove_node(n),
+                lists => self.set_lists(n, lists),
+            }
+            next = self.nodes.next_from(n + 1);
+        }
     }
 
     /// Finds the node of each distinct entry and marks it as seen. A key is a better reason than an
     /// endpoint, and that a better one than a connection's address, wherever they stand in the list;
     /// so what a list means does not hang on the lists before it.
-    fn plan(&mut self, list: &[NodeSpec]) -> Result<Plan, SetNodesError> {
-        if list.is_empty() {
-            return Err(SetNodesError::Empty);
-        }
+    fn plan(&mut self, id: ListId, list: &[NodeSpec]) -> Result<Plan, SetNodesError> {
+        self.check_list(list)?;
         let mut entries = core::mem::take(&mut self.entries);
-        let plan = self.plan_with(list, &mut entries);
-        self.entries = entries;
-        plan
-    }
-
-    fn plan_with(
-        &mut self,
-        list: &[NodeSpec],
-        entries: &mut Entries,
-    ) -> Result<Plan, SetNodesError> {
-        entries.find_distinct(list)?;
-        let (nodes, max) = (entries.distinct(), self.config.max_nodes as usize);
-        if nodes > max {
-            return Err(SetNodesError::TooMany { nodes, max });
-        }
         self.update += 1;
         let mut plan = Plan::default();
         for same_node in [Self::same_key, Self::same_endpoint, Self::same_peer] {
             for (entry, spec) in list.iter().enumerate() {
                 if entries.is_open(entry)
                     && let Some(n) = same_node(self, spec)
+                    && self.may_claim(n, id, spec)
                 {
                     entries.close(entry);
-                    self.claim(n, spec, entry, &mut plan);
+                    self.claim(n, id, spec, entry, &mut plan);
                 }
             }
         }
         plan.added
             .extend((0..list.len()).filter(|&entry| entries.is_open(entry)));
+        self.entries = entries;
         Ok(plan)
     }
 
-    fn claim(&mut self, n: u32, spec: &NodeSpec, entry: usize, plan: &mut Plan) {
+    /// Whether the list makes sense by itself; which of its entries are distinct is known then.
+    pub(super) fn check_list(&mut self, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        if list.is_empty() {
+            return Err(SetNodesError::Empty);
+        }
+        self.entries.find_distinct(list)?;
+        self.check_size(self.entries.distinct())
+    }
+
+    /// The limit holds for the union of the lists.
+    fn check_union(&self, taken: u64, some_leave: bool, added: u32) -> Result<(), SetNodesError> {
+        let nodes = self.nodes.len() + added as usize;
+        if !some_leave || nodes <= self.config.max_nodes as usize {
+            return self.check_size(nodes);
+        }
+        let leaves = |node: &Node| node.seen_in != self.update && node.lists & !taken == 0;
+        let leaving = self.nodes.iter().filter(|(_, node)| leaves(node)).count();
+        self.check_size(nodes - leaving)
+    }
+
+    const fn check_size(&self, nodes: usize) -> Result<(), SetNodesError> {
+        let max = self.config.max_nodes as usize;
+        match nodes > max {
+            true => Err(SetNodesError::TooMany { nodes, max }),
+            false => Ok(()),
+        }
+    }
+
+    /// A fallback list adds nodes; it does not move one that a primary list names.
+    fn may_claim(&self, n: u32, id: ListId, spec: &NodeSpec) -> bool {
+        let moves_primary = self.sources.is_fallback(id)
+            && self.sources.has_primary(self.nodes[n].lists)
+            && !self.is_reached_at(n, spec);
+        !moves_primary
+    }
+
+    fn claim(&mut self, n: u32, id: ListId, spec: &NodeSpec, entry: usize, plan: &mut Plan) {
         let moves = !self.is_reached_at(n, spec);
         let node = &mut self.nodes[n];
         node.seen_in = self.update;
-        plan.kept += 1;
+        match node.lists & id.bit() {
+            0 => plan.gained.push(n),
+            _ => plan.named_still += 1,
+        }
+        // Labels that another list gives are not taken away by one that has none.
+        let says_nothing = spec.labels.is_empty() && node.lists & !id.bit() != 0;
         if moves {
             plan.moved.push((n, entry));
         } else if (spec.key.is_some() && node.spec.key != spec.key)
-            || node.spec.labels != spec.labels
+            || (node.spec.labels != spec.labels && !says_nothing)
         {
             plan.renamed.push((n, entry));
         }
@@ -163,16 +272,6 @@ impl Cluster {
         }
     }
 
-    fn remove_unseen(&mut self) {
-        let mut next = self.nodes.next_from(0);
-        while let Some(n) = next {
-            if self.nodes[n].seen_in != self.update {
-                self.remove_node(n);
-            }
-            next = self.nodes.next_from(n + 1);
-        }
-    }
-
     /// The node leaves the list: no timer, no set entry, no pending action of it is left.
     fn remove_node(&mut self, n: u32) {
         let id = self.node_id(n);
@@ -181,6 +280,7 @@ impl Cluster {
             self.complete_failed(r, Reason::NodeRemoved);
         }
         self.set_rejected(n, false);
+        self.set_lists(n, 0);
         self.dialable.remove(n);
         self.resting.remove(n);
         self.wanted.remove(n);
@@ -223,6 +323,7 @@ impl Cluster {
     }
 
     fn move_to(&mut self, n: u32, spec: &NodeSpec) {
+        self.set_last_failure(n, None);
         let node = &mut self.nodes[n];
         node.spec = spec.clone();
         node.start_fresh();
@@ -239,7 +340,9 @@ impl Cluster {
     /// The node stays; what the application says of it is taken over.
     fn rename(&mut self, n: u32, spec: &NodeSpec) {
         let node = &mut self.nodes[n];
-        node.spec.labels.clone_from(&spec.labels);
+        if !spec.labels.is_empty() || node.lists.count_ones() <= 1 {
+            node.spec.labels.clone_from(&spec.labels);
+        }
         if let Some(key) = &spec.key
             && node.spec.key.is_none()
         {
@@ -248,20 +351,27 @@ impl Cluster {
         }
     }
 
-    fn add(&mut self, spec: &NodeSpec) {
+    fn add(&mut self, spec: &NodeSpec, lists: u64) {
+        let mut spec = spec.clone();
+        // A fallback entry whose key is that of a node elsewhere is a node without one.
+        spec.key = spec.key.filter(|key| self.node_by_key(key).is_none());
+        let key = spec.key.as_deref().map(hash_key);
+        let endpoint = hash_endpoint(&spec.endpoint);
         let tie = self.dial_order_rng.next_u64();
-        let mut node = Node::new(spec.clone(), tie);
-        node.lap = self
+        let lap = self
             .sticky
             .as_ref()
             .map_or(0, |sticky| sticky.first_lap(tie));
+        let mut node = Node::new(spec, tie);
+        node.lap = lap;
         node.seen_in = self.update;
         self.departed.take_over(&mut node);
         let (n, _) = self.nodes.insert(node);
-        if let Some(key) = &spec.key {
-            self.by_key.insert(hash_key(key), n);
+        self.set_lists(n, lists);
+        if let Some(key) = key {
+            self.by_key.insert(key, n);
         }
-        self.by_endpoint.insert(hash_endpoint(&spec.endpoint), n);
+        self.by_endpoint.insert(endpoint, n);
         self.failed_last.set((0, n), n);
         self.update_idle(n);
     }

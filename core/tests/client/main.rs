@@ -6,3 +6,4 @@ mod protocols;
 mod random;
 mod requests;
 mod rig;
+mod sources;

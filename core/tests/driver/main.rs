@@ -200,6 +200,17 @@ fn what_came_before_writing_failed_is_still_read() {
     assert!(f.sim.world().pipes[0].dropped);
 }
 
+/// A runtime has no sources of server lists yet: nobody may wait for an answer.
+#[test]
+fn a_source_of_the_configuration_fails_at_once() {
+    let config = Config::builder().source(redial::Source::primary());
+    let config = config.build().expect("it makes sense");
+    let f = Fixture::build(|builder| builder.servers("10.0.0.1:1").config(config));
+    f.run();
+    let stats = f.client.snapshot().stats;
+    assert_eq!((stats.refreshes, stats.refreshes_failed), (1, 1));
+}
+
 #[test]
 fn the_timer_is_not_set_for_each_request() {
     let f = Fixture::connected();

@@ -17,6 +17,8 @@ pub(super) struct Failures {
     rests: bool,
     base: Duration,
     nodes: BTreeMap<NodeId, Known>,
+    /// Until when endpoints rest that no node has any more.
+    departed: BTreeMap<Endpoint, Instant>,
 }
 
 /// A node as it was after the last step.
@@ -40,13 +42,15 @@ impl Failures {
                 && matches!(config.jitter(), Jitter::None | Jitter::Equal),
             base: config.reconnect_backoff().base,
             nodes: BTreeMap::new(),
+            departed: BTreeMap::new(),
         }
     }
 }
 
 impl Checker for Failures {
     fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        self.check_rest(step)?;
+        self.note_departed(step, cluster);
+        self.check_rest(step, cluster)?;
         if self.enabled && cluster.stats().dropped_events == 0 {
             self.check_counts(step, cluster)?;
         }
@@ -67,11 +71,26 @@ impl Checker for Failures {
 }
 
 impl Failures {
+    /// An endpoint that rests goes on resting when its node leaves it, and when one comes to it.
+    fn note_departed(&mut self, step: &Step, cluster: &Cluster) {
+        if let Call::Hint(_) = step.call {
+            self.departed.clear();
+        }
+        self.departed.retain(|_, until| *until > step.now);
+        for (id, known) in &self.nodes {
+            let spec = cluster.node(*id).map(|view| view.spec);
+            let left = spec.is_none_or(|spec| spec.endpoint != known.endpoint);
+            if let Some(until) = known.next_attempt.filter(|at| left && *at > step.now) {
+                let rest = self.departed.entry(known.endpoint.clone()).or_insert(until);
+                *rest = until.max(*rest);
+            }
+        }
+    }
+
     /// An attempt begins with a Resolve or, without one, with a Connect; either, for a node that
-    /// rested before the step, must wait for the end of the rest. (An update may give a node
-    /// another endpoint with a rest of its own; a hint may end the rest now.)
-    fn check_rest(&self, step: &Step) -> Result<(), Violation> {
-        if matches!(step.call, Call::SetNodes(_) | Call::Hint(_)) {
+    /// rested before the step, must wait for the end of the rest. (A hint may end it now.)
+    fn check_rest(&self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+        if let Call::Hint(_) = step.call {
             return Ok(());
         }
         for output in &step.outputs {
@@ -80,7 +99,15 @@ impl Failures {
             else {
                 continue;
             };
-            let rest = self.nodes.get(&node).and_then(|known| known.next_attempt);
+            let Some(endpoint) = cluster.spec(node).map(|spec| &spec.endpoint) else {
+                continue;
+            };
+            let known = self.nodes.get(&node);
+            let same = known.filter(|known| known.endpoint == *endpoint);
+            let rest = match same {
+                Some(known) => known.next_attempt,
+                None => self.departed.get(endpoint).copied(),
+            };
             ensure!(
                 rest.is_none_or(|until| until <= step.now),
                 REST,

@@ -134,7 +134,12 @@ impl Ledger {
                 | Input::Closed { connection, .. },
             ) => self.reported_end(*connection, cluster),
             Call::Input(input) => self.input(input),
-            Call::SetNodes(_) | Call::Resolved(..) | Call::Hint(_) | Call::Timeout => {}
+            Call::SetNodes(_)
+            | Call::SetFallback(_)
+            | Call::Resolved(..)
+            | Call::Refreshed(..)
+            | Call::Hint(_)
+            | Call::Timeout => {}
         }
     }
 

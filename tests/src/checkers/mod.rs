@@ -14,6 +14,7 @@ mod isolation;
 mod ledger;
 mod lists;
 mod progress;
+mod refreshes;
 mod replies;
 mod shutdown;
 mod slots;
@@ -70,7 +71,8 @@ pub fn all(config: &Config) -> Vec<Box<dyn Checker>> {
         Box::new(upkeep::Upkeep::new(config)),
         Box::new(progress::Progress::new(config)),
         Box::new(deadlines::Deadlines::new(config)),
-        Box::new(lists::Lists::default()),
+        Box::new(lists::Lists::new(config)),
+        Box::new(refreshes::Refreshes::new(config)),
         Box::new(shutdown::Shutdown::default()),
     ]
 }

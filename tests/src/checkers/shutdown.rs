@@ -92,7 +92,11 @@ impl Shutdown {
                 );
             }
             Output::Action(
-                Action::Resolve { .. } | Action::Connect { .. } | Action::Write { .. },
+                Action::Resolve { .. }
+                | Action::Connect { .. }
+                | Action::Write { .. }
+                | Action::Refresh { .. }
+                | Action::Discover { .. },
             )
             | Output::Event(Event::AttemptStarted { .. }) => {
                 ensure!(self.deadline.is_none(), NOTHING_NEW, "{output:?}");

@@ -68,6 +68,36 @@ impl Script {
     }
 }
 
+/// Sources of server lists.
+impl Script {
+    /// Replaces the fallback list.
+    pub fn set_fallback(&mut self, list: &[&str]) -> &mut Self {
+        self.call(Call::SetFallback(specs(list)))
+    }
+
+    /// The source answers its newest refresh with this list, without a version.
+    pub fn answers(&mut self, source: u32, list: &[&str]) -> &mut Self {
+        self.answers_version(source, None, list)
+    }
+
+    /// The source answers its newest refresh with this list.
+    pub fn answers_version(
+        &mut self,
+        source: u32,
+        version: Option<u64>,
+        list: &[&str],
+    ) -> &mut Self {
+        let refresh = self.refresh(source, 0);
+        self.call(Call::Refreshed(refresh, version, specs(list)))
+    }
+
+    /// The source cannot be asked.
+    pub fn refresh_fails(&mut self, source: u32) -> &mut Self {
+        let refresh = self.refresh(source, 0);
+        self.input(Input::RefreshFailed { refresh })
+    }
+}
+
 /// Setup.
 impl Script {
     /// The node's name has these addresses.

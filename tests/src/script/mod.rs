@@ -22,8 +22,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use redial::{
     Action, AttemptId, Cluster, Completion, Config, ConfigBuilder, ConnectionId, Deadline, Event,
-    Instant, Jitter, Limit, NodeId, NodeSpec, NodeState, NodeView, Output, RequestError, RequestId,
-    RequestOptions, Success,
+    Instant, Jitter, Limit, NodeId, NodeSpec, NodeState, NodeView, Output, RefreshId, RequestError,
+    RequestId, RequestOptions, SourceId, Success,
 };
 
 use crate::{
@@ -45,6 +45,8 @@ pub struct Script {
     writes: BTreeMap<RequestId, (ConnectionId, u32)>,
     completions: BTreeMap<RequestId, Result<Success, RequestError>>,
     events: Vec<Event>,
+    /// Of each source, oldest first.
+    refreshes: BTreeMap<SourceId, Vec<RefreshId>>,
     /// What came and was not compared yet.
     unread: Vec<String>,
 }
@@ -164,6 +166,7 @@ impl Script {
             writes: BTreeMap::new(),
             completions: BTreeMap::new(),
             events: Vec::new(),
+            refreshes: BTreeMap::new(),
             unread: Vec::new(),
         }
     }
@@ -368,6 +371,15 @@ impl Script {
         self.writes[&self.requests[request]].1
     }
 
+    /// The source's refresh: the newest, or so many before.
+    #[must_use]
+    pub fn refresh(&self, source: u32, back: usize) -> RefreshId {
+        let mut all = self.refreshes.iter();
+        let all = all.find(|(id, _)| id.index() == source as usize);
+        let all = all.map(|(_, all)| all).expect("it was asked");
+        all[all.len() - 1 - back]
+    }
+
     /// The connection that the request was written on last.
     #[must_use]
     pub fn written_on(&self, request: usize) -> ConnectionId {
@@ -410,13 +422,18 @@ impl Script {
             .unwrap_or_else(|failure| panic!("{failure}"));
         match step.answer {
             Answer::Submit(Ok(request)) => self.requests.push(request),
-            Answer::SetNodes(Ok(())) => self.note_nodes(),
+            Answer::SetFallback(Err(error)) => self.unread.push(format!("error {error:?}")),
             Answer::Submit(Err(error)) => self.unread.push(format!("error {error:?}")),
             Answer::SetNodes(Err(error)) => self.unread.push(format!("error {error:?}")),
             Answer::Shutdown(Err(error)) => self.unread.push(format!("error {error:?}")),
             Answer::Cancel(false) => self.unread.push("error not open".to_owned()),
-            Answer::Cancel(true) | Answer::Shutdown(Ok(())) | Answer::None => {}
+            Answer::SetNodes(Ok(()))
+            | Answer::SetFallback(Ok(()))
+            | Answer::Cancel(true)
+            | Answer::Shutdown(Ok(()))
+            | Answer::None => {}
         }
+        self.note_nodes();
         for output in &step.outputs {
             self.note(output);
         }
@@ -450,6 +467,14 @@ impl Script {
                 serial,
             }) => {
                 self.writes.insert(request, (connection, serial));
+            }
+            Output::Action(
+                Action::Refresh { refresh, source }
+                | Action::Discover {
+                    refresh, source, ..
+                },
+            ) => {
+                self.refreshes.entry(source).or_default().push(refresh);
             }
             Output::Completion(Completion { request, result }) => {
                 self.completions.insert(request, result);

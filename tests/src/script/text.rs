@@ -63,6 +63,10 @@ impl Script {
             Action::Probe { connection } => format!("probe {}", on(connection)),
             Action::Close { connection } => format!("close {}", on(connection)),
             Action::Abort { connection } => format!("abort {}", on(connection)),
+            Action::Refresh { source, .. } => format!("refresh {source}"),
+            Action::Discover {
+                source, connection, ..
+            } => format!("discover {source} {}", on(connection)),
             other => format!("{other:?}"),
         }
     }

@@ -83,6 +83,12 @@ impl World {
             Action::Close { connection } | Action::Abort { connection } => {
                 self.network.forget(connection);
             }
+            Action::Refresh { refresh, source }
+            | Action::Discover {
+                refresh, source, ..
+            } => {
+                self.ask(refresh, source);
+            }
             Action::Probe { connection } => self.probed(connection),
             // A Write that was withdrawn may not be started: `may_write` says so.
             _ => {}

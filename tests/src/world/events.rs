@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use redial::{AttemptId, ConnectionId, Instant};
+use redial::{AttemptId, ConnectionId, Instant, RefreshId};
 
-use super::{Answer, Fault, Op, network::Happens};
+use super::{Answer, Fault, Op, network::Happens, sources::Told};
 
 /// Something that is going to happen.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub(super) enum Due {
     Fault(Fault),
     /// A look-up is answered.
     Resolved(AttemptId, Answer),
+    /// A source of server lists has answered.
+    Told(RefreshId, Told),
     /// Something on a connection.
     Network(ConnectionId, Happens),
 }

@@ -22,6 +22,7 @@ mod plan;
 mod resolver;
 mod rng;
 mod server;
+mod sources;
 mod trace;
 
 use std::fmt;
@@ -39,6 +40,7 @@ pub use self::{
     plan::{Op, Plan, address},
     resolver::Answer,
     server::{Accept, Fault, Greet, Serve},
+    sources::Tells,
     trace::{Difference, Line, Trace},
 };
 use crate::{
@@ -59,6 +61,7 @@ pub struct World {
     servers: Vec<Server>,
     resolver: Resolver,
     network: Network,
+    sources: Vec<Tells>,
     requests: Vec<redial::RequestId>,
     trace: Trace,
     steps: usize,
@@ -114,7 +117,11 @@ impl World {
         for (at, fault) in &plan.faults {
             events.add(*at, Due::Fault(fault.clone()));
         }
-        events.add(start, Due::Op(Op::SetNodes(plan.list.clone())));
+        let first = match plan.list.is_empty() {
+            true => Op::Nothing,
+            false => Op::SetNodes(plan.list.clone()),
+        };
+        events.add(start, Due::Op(first));
         for (at, op) in &plan.ops {
             events.add(*at, Due::Op(op.clone()));
         }
@@ -127,6 +134,7 @@ impl World {
             servers: vec![Server::default(); plan.servers],
             resolver: Resolver::new(plan.servers),
             network: Network::new(plan.config.matching()),
+            sources: vec![Tells::all(plan.servers); plan.config.sources().len()],
             requests: Vec::new(),
             trace: Trace::default(),
             steps: 0,
@@ -162,6 +170,7 @@ impl World {
                 Answer::Fails => self.call(Call::Input(Input::ResolveFailed { attempt })),
                 Answer::Addresses(addresses) => self.call(Call::Resolved(attempt, addresses)),
             },
+            Some(Due::Told(refresh, told)) => self.told(refresh, told),
             Some(Due::Network(connection, happens)) => self.network_event(connection, happens),
             None => Ok(()),
         }
@@ -171,6 +180,8 @@ impl World {
     fn op(&mut self, op: Op) -> Result<(), Wrong> {
         match op {
             Op::SetNodes(list) => self.call(Call::SetNodes(list)),
+            Op::Nothing => self.call(Call::Timeout),
+            Op::SetFallback(list) => self.call(Call::SetFallback(list)),
             Op::Submit(options) => self.call(Call::Submit(options)),
             Op::SubmitOn(place, mut options) => {
                 let nodes: Vec<_> = self.cluster.cluster().nodes().map(|view| view.id).collect();

@@ -15,7 +15,7 @@ pub struct Plan {
     pub config: Config,
     /// How many servers there are, at [`address`] 0 and on.
     pub servers: usize,
-    /// The first server list. Default: all servers by address.
+    /// The first server list; empty for none. Default: all servers by address.
     pub list: Vec<NodeSpec>,
     /// What the application does.
     pub ops: Vec<(Instant, Op)>,
@@ -30,6 +30,10 @@ pub struct Plan {
 /// Something that the application does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Op {
+    /// Gives the cluster time, so that what it wants at the start is done.
+    Nothing,
+    /// Replaces the fallback list.
+    SetFallback(Vec<NodeSpec>),
     /// Replaces the server list.
     SetNodes(Vec<NodeSpec>),
     /// Submits a request.

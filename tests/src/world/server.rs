@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redial::{CloseError, ConnectError, HandshakeError, Verdict};
 
-use super::{Answer, Due, World, Wrong, network::Happens};
+use super::{Answer, Due, Tells, World, Wrong, network::Happens};
 
 /// A server: what it does when it is dialled, greeted and asked.
 #[derive(Clone, Debug)]
@@ -84,6 +84,8 @@ pub enum Fault {
     Goodbye(usize),
     /// The resolver's answer for this name, from now on.
     Name(String, Answer),
+    /// What this source of server lists does when it is asked (modulo their number).
+    Source(usize, Tells),
     /// The process sleeps: nothing is handled for so long, and then all at once.
     Sleep(Duration),
 }
@@ -126,6 +128,7 @@ impl World {
             Fault::Throttle(server, time) => self.tell_all(server, Happens::Throttled(time)),
             Fault::Goodbye(server) => self.tell_all(server, Happens::Goodbye),
             Fault::Name(name, answer) => self.resolver.change(&name, answer),
+            Fault::Source(source, tells) => self.source_changes(source, tells),
             Fault::Sleep(time) => self.now += time,
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::{prelude::*, sample::select};
 use redial::{
     Backoff, BackoffReset, Candidate, Config, ConfigBuilder, Jitter, KeepaliveOn, Limit, Matching,
-    OnRequestTimeout, RetryBudget, Select, SelectionPolicy, Warm,
+    OnRequestTimeout, RefreshAfterFailures, RetryBudget, Select, SelectionPolicy, Source, Warm,
 };
 
 const fn ms(millis: u64) -> Duration {
@@ -24,10 +24,17 @@ fn limit(millis: &[u64]) -> impl Strategy<Value = Limit> + use<> {
 
 /// Any configuration, with times from milliseconds to half a minute.
 pub(crate) fn config() -> impl Strategy<Value = Config> {
-    (setup(), requests(), policies(), limits(), upkeep()).prop_map(|parts| {
-        let (setup, requests, policies, limits, upkeep) = parts;
+    let parts = (
+        setup(),
+        requests(),
+        policies(),
+        limits(),
+        upkeep(),
+        sources(),
+    );
+    parts.prop_map(|(setup, requests, policies, limits, upkeep, sources)| {
         let builder = policies.0(requests.0(setup.0(Config::builder())));
-        let builder = upkeep.0(limits.0(builder));
+        let builder = sources.0(upkeep.0(limits.0(builder)));
         builder.build().expect("the choices make sense")
     })
 }
@@ -205,6 +212,49 @@ fn upkeep() -> impl Strategy<Value = Settings> {
                     .keepalive_timeout(timeout)
             }))
         })
+}
+
+/// Where server lists come from, and when.
+fn sources() -> impl Strategy<Value = Settings> {
+    let (primary, discovery, fallback) =
+        (Source::primary(), Source::discovery(), Source::fallback());
+    let sources = vec![
+        vec![],
+        vec![primary],
+        vec![discovery],
+        vec![primary, fallback],
+        vec![discovery, primary, primary, fallback],
+    ];
+    let failures = vec![
+        RefreshAfterFailures::ByListSize,
+        RefreshAfterFailures::After(2),
+        RefreshAfterFailures::EveryDisconnect,
+    ];
+    (
+        one_of(sources),
+        limit(&[3_000, 400]),
+        one_of(vec![ms(1_000), ms(0)]),
+        one_of(vec![ms(10_000), ms(800)]),
+        one_of(vec![ms(1_000), ms(50)]),
+        one_of(failures),
+        any::<bool>(),
+        limit(&[2_000, 300_000]),
+    )
+        .prop_map(
+            |(sources, interval, jitter, timeout, apart, failures, rebootstrap, after)| {
+                Settings(Box::new(move |builder: ConfigBuilder| {
+                    builder
+                        .sources(sources.clone())
+                        .refresh_interval(interval)
+                        .refresh_jitter(jitter)
+                        .refresh_timeout(timeout)
+                        .refresh_min_interval(apart)
+                        .refresh_after_failures(failures)
+                        .rebootstrap(rebootstrap)
+                        .rebootstrap_after(after)
+                }))
+            },
+        )
 }
 
 /// A policy that draws among those that are not busy. (Whether it places a request may not depend on

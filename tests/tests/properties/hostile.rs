@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::{collection::vec, option, prelude::*, sample::Index};
 use redial::{
     Action, AttemptId, CloseError, Cluster, Config, ConnectError, ConnectionId, Event,
-    HandshakeError, Hint, Input, Instant, Limit, Limits, Matching, Next, NodeId, Output, ReplyTo,
-    RequestId, RequestOptions, Target, Verdict,
+    HandshakeError, Hint, Input, Instant, Limit, Limits, Matching, Next, NodeId, Output, RefreshId,
+    ReplyTo, RequestId, RequestOptions, Source, Target, Verdict,
 };
 use redial_tests::{
     script::specs,
@@ -73,6 +73,9 @@ enum When {
 #[derive(Clone, Debug)]
 enum What {
     SetNodes(Vec<Index>),
+    SetFallback(Vec<Index>),
+    Refreshed(Index, Option<u64>, Vec<Index>),
+    RefreshFailed(Index),
     Submit(Option<Index>, RequestOptions),
     Cancel(Index),
     Shutdown(u64),
@@ -130,6 +133,11 @@ fn what() -> impl Strategy<Value = What> {
     let index = any::<Index>;
     prop_oneof![
         3 => vec(index(), 0..5).prop_map(What::SetNodes),
+        1 => vec(index(), 0..5).prop_map(What::SetFallback),
+        6 => (index(), option::of(0..9u64), vec(index(), 0..5)).prop_map(
+            |(refresh, version, list)| What::Refreshed(refresh, version, list)
+        ),
+        2 => index().prop_map(What::RefreshFailed),
         12 => (option::of(index()), options()).prop_map(|(node, options)| What::Submit(node, options)),
         3 => index().prop_map(What::Cancel),
         1 => (0..3_000u64).prop_map(What::Shutdown),
@@ -217,10 +225,13 @@ fn verdict() -> impl Strategy<Value = Verdict> {
         1 => Just(Next::RetryHere),
         1 => Just(Next::RetryElsewhere)
     ];
-    (next, 0..500u64, any::<bool>()).prop_map(|(next, after, not_executed)| Verdict {
-        next,
-        after: Duration::from_millis(after),
-        not_executed,
+    (next, 0..500u64, any::<[bool; 2]>()).prop_map(|(next, after, [not_executed, refresh])| {
+        Verdict {
+            next,
+            after: Duration::from_millis(after),
+            not_executed,
+            refresh,
+        }
     })
 }
 
@@ -232,6 +243,7 @@ struct Embedder {
     connections: Vec<ConnectionId>,
     requests: Vec<RequestId>,
     nodes: Vec<NodeId>,
+    refreshes: Vec<RefreshId>,
 }
 
 impl Embedder {
@@ -243,8 +255,10 @@ impl Embedder {
             connections: Vec::new(),
             requests: Vec::new(),
             nodes: Vec::new(),
+            refreshes: Vec::new(),
         };
-        let mut other = Cluster::new(Config::default(), SEED, START);
+        let sources = Config::builder().sources(vec![Source::primary(); 7]);
+        let mut other = Cluster::new(sources.build().expect("it makes sense"), SEED, START);
         let list = specs(&["10.9.9.1:1", "10.9.9.2:1", "10.9.9.3:1"]);
         embedder.note(&Step::take(&mut other, START, Call::SetNodes(list)));
         for node in other.nodes().map(|view| view.id).collect::<Vec<_>>() {
@@ -279,6 +293,9 @@ impl Embedder {
                     self.connections.push(connection);
                 }
                 Output::Event(Event::AttemptStarted { attempt, .. }) => self.attempts.push(attempt),
+                Output::Action(
+                    Action::Refresh { refresh, .. } | Action::Discover { refresh, .. },
+                ) => self.refreshes.push(refresh),
                 _ => {}
             }
         }
@@ -297,10 +314,14 @@ impl Embedder {
                 .map_or(self.now, |deadline| deadline.at),
         };
         let call = match &made.what {
-            What::SetNodes(entries) => {
-                let list: Vec<&str> = entries.iter().map(|entry| *entry.get(&ENTRIES)).collect();
-                Call::SetNodes(specs(&list))
+            What::SetNodes(entries) => Call::SetNodes(list(entries)),
+            What::SetFallback(entries) => Call::SetFallback(list(entries)),
+            What::Refreshed(refresh, version, entries) => {
+                Call::Refreshed(newest(&self.refreshes, *refresh), *version, list(entries))
             }
+            What::RefreshFailed(refresh) => Call::Input(Input::RefreshFailed {
+                refresh: newest(&self.refreshes, *refresh),
+            }),
             What::Submit(node, options) => {
                 let mut options = *options;
                 options.target =
@@ -343,6 +364,11 @@ impl Embedder {
         }
         input
     }
+}
+
+fn list(entries: &[Index]) -> Vec<redial::NodeSpec> {
+    let entries = entries.iter().map(|entry| *entry.get(&ENTRIES));
+    specs(&entries.collect::<Vec<_>>())
 }
 
 /// Mostly one of the last few.

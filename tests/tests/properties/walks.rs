@@ -9,7 +9,7 @@ use redial::{
     Action, CloseError, Completion, ConnectError, Event, HandshakeError, Hint, Instant, Limit,
     NodeSpec, Output, RequestOptions, Verdict,
 };
-use redial_tests::world::{Accept, Answer, Fault, Greet, Op, Plan, Serve, World, address};
+use redial_tests::world::{Accept, Answer, Fault, Greet, Op, Plan, Serve, Tells, World, address};
 
 use crate::{cases, config::config};
 
@@ -38,8 +38,9 @@ fn random_worlds_are_eventful() {
     let mut runner = TestRunner::deterministic();
     let mut causes = BTreeSet::new();
     let mut reasons = BTreeSet::new();
-    let mut seen = [0; 7];
-    for _ in 0..300 {
+    let mut results = BTreeSet::new();
+    let mut seen = [0; 8];
+    for _ in 0..500 {
         let plan = plan().new_tree(&mut runner).expect("a plan").current();
         let run = World::run(&plan).unwrap_or_else(|wrong| panic!("{wrong}"));
         for (_, output) in run.trace.outputs() {
@@ -55,13 +56,18 @@ fn random_worlds_are_eventful() {
                     let reason = format!("{:?}", error.reason);
                     reasons.insert(reason.split('(').next().unwrap_or_default().to_owned());
                 }
+                Output::Event(Event::Refreshed { result, .. }) => {
+                    let result = format!("{result:?}");
+                    results.insert(result.split('(').next().unwrap_or_default().to_owned());
+                }
                 Output::Event(Event::Unhealthy { .. }) => seen[0] += 1,
                 Output::Action(Action::Withdraw { .. }) => seen[1] += 1,
+                Output::Action(Action::Discover { .. }) => seen[2] += 1,
                 _ => {}
             }
         }
         let stats = run.stats;
-        for (seen, count) in seen[2..].iter_mut().zip([
+        for (seen, count) in seen[3..].iter_mut().zip([
             stats.succeeded,
             stats.hedges,
             stats.retries,
@@ -74,6 +80,7 @@ fn random_worlds_are_eventful() {
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
     assert!(causes.len() >= 15, "{causes:?}");
     assert!(reasons.len() >= 8, "{reasons:?}");
+    assert_eq!(results.len(), 7, "{results:?}");
 }
 
 const SERVERS: usize = 4;
@@ -85,7 +92,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     (
         config(),
         any::<u64>(),
-        list(),
+        prop_oneof![6 => list(), 1 => Just(vec![])],
         vec((at(), op()), 1..80),
         vec((at(), fault()), 0..25),
         prop_oneof![4 => Just(3_000u64), 1 => Just(0)],
@@ -134,6 +141,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => (0..5usize, options()).prop_map(|(node, options)| Op::SubmitOn(node, options)),
         4 => (0..5usize).prop_map(Op::Cancel),
         3 => list().prop_map(Op::SetNodes),
+        1 => list().prop_map(Op::SetFallback),
         1 => select(vec![Hint::NetworkChanged, Hint::Resumed]).prop_map(Op::Hint),
         1 => (0..5_000u64).prop_map(|millis| Op::Shutdown(Duration::from_millis(millis))),
     ]
@@ -182,7 +190,24 @@ fn fault() -> impl Strategy<Value = Fault> {
         2 => (server(), time()).prop_map(|(server, time)| Fault::Throttle(server, time)),
         2 => server().prop_map(Fault::Goodbye),
         2 => (name, answer).prop_map(|(name, answer)| Fault::Name(name, answer)),
+        4 => (0..4usize, tells()).prop_map(|(source, tells)| Fault::Source(source, tells)),
         1 => time().prop_map(Fault::Sleep),
+    ]
+}
+
+/// Lists that are late, empty, malformed, old or told twice, and none at all.
+fn tells() -> impl Strategy<Value = Tells> {
+    let any_list = prop_oneof![8 => list(), 1 => Just(vec![])];
+    let version = prop_oneof![3 => Just(None), 2 => (0..6u64).prop_map(Some)];
+    let after = prop_oneof![3 => 0..50u64, 1 => 50..12_000u64];
+    prop_oneof![
+        5 => (version, any_list, after, any::<bool>()).prop_map(|(version, list, after, twice)| {
+            let after = Duration::from_millis(after);
+            Tells::List { version, list, after, twice }
+        }),
+        1 => (list(), list()).prop_map(|(one, other)| Tells::Flaps(one, other)),
+        1 => Just(Tells::Fails),
+        1 => Just(Tells::Silent),
     ]
 }
 
@@ -209,7 +234,13 @@ fn greet() -> impl Strategy<Value = Greet> {
 }
 
 fn serve() -> impl Strategy<Value = Serve> {
-    let verdicts = [Verdict::DONE, Verdict::RETRY_HERE, Verdict::RETRY_ELSEWHERE];
+    let elsewhere = Verdict::RETRY_ELSEWHERE;
+    let verdicts = [
+        Verdict::DONE,
+        Verdict::RETRY_HERE,
+        elsewhere,
+        elsewhere.refresh(),
+    ];
     prop_oneof![
         3 => (select(verdicts.to_vec()), 0..700u64).prop_map(|(verdict, after)| {
             Serve::Reply(verdict.after(Duration::from_millis(after)))

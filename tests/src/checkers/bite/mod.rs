@@ -3,6 +3,7 @@
 mod nodes;
 mod requests;
 mod silence;
+mod sources;
 
 use redial::{
     Action, Backoff, Cause, Certainty, CloseError, Cluster, Completion, Config, ConfigBuilder,
@@ -12,7 +13,7 @@ use redial::{
 
 use super::{
     all, completions, connections, deadlines, failures, frames, governor, isolation, lists,
-    progress, replies, shutdown, slots, transitions, upkeep,
+    progress, refreshes, replies, shutdown, slots, transitions, upkeep,
 };
 use crate::{
     script::{exact, ms, specs, t},
