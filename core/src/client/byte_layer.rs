@@ -178,10 +178,9 @@ impl<P: Protocol> Client<P> {
         self.cluster.resolved(now, attempt, addresses);
     }
 
-    /// Takes the server list that a Refresh action asked for, as [`Cluster::refreshed`].
-    ///
-    /// A source that the cluster itself answers, [`Source::discovery`](crate::Source::discovery),
-    /// cannot be asked at this layer so far: its refreshes fail at once.
+    /// Takes the server list that a Refresh action asked for, as [`Cluster::refreshed`]. A source that
+    /// the cluster itself answers, [`Source::discovery`](crate::Source::discovery), is asked through
+    /// the protocol.
     pub fn refreshed(
         &mut self,
         now: Instant,
@@ -297,6 +296,9 @@ impl<P: Protocol> Client<P> {
 
 /// The configuration with what the protocol knows.
 fn suited<P: Protocol>(config: Config, protocol: &P) -> Result<Config, ConfigError> {
+    if !protocol.has_discovery() && config.sources().iter().any(|source| source.is_discovery()) {
+        return Err(ConfigError::NoDiscovery);
+    }
     config
         .to_builder()
         .handshake(protocol.has_handshake())

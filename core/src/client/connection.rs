@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use bytes::{Buf, BytesMut};
 
-use crate::{NodeId, ReplyTo, RequestId};
+use crate::{NodeId, RefreshId, ReplyTo, RequestId};
 
 /// A new frame starts only while fewer bytes are handed over and not accepted (SEMANTICS 4.3).
 const WRITE_WINDOW: usize = 64 * 1024;
@@ -38,6 +38,8 @@ pub(super) struct Connection<S> {
     writes_looked_through_at: usize,
     /// Requests sent whose replies are matched by order and have not come.
     unanswered: u64,
+    /// What the server was asked for its cluster's list, and has not answered.
+    pub(super) discoveries: VecDeque<RefreshId>,
     /// A Transmit action is out, and `transmit` has not been called since.
     announced: bool,
 }
@@ -62,6 +64,7 @@ impl<S> Connection<S> {
             writes: VecDeque::new(),
             writes_looked_through_at: 64,
             unanswered: 0,
+            discoveries: VecDeque::new(),
             announced: false,
         }
     }

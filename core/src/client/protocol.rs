@@ -1,5 +1,6 @@
 //! [`Protocol`]: how a user teaches redial a wire protocol.
 
+use alloc::vec::Vec;
 use core::{net::SocketAddr, time::Duration};
 
 use bytes::BytesMut;
@@ -86,6 +87,19 @@ pub trait Protocol {
         let _ = (connection, out);
     }
 
+    /// Whether a server can be asked for the servers of its cluster, for
+    /// [`Source::discovery`](crate::Source::discovery). Default: no.
+    fn has_discovery(&self) -> bool {
+        false
+    }
+
+    /// Appends the question for the servers of the cluster to `out`. Its answer is an item:
+    /// [`Item::Servers`] or [`Item::NoServers`], in the order of the questions. A protocol that
+    /// matches by order has to remember where among the requests it stands.
+    fn discover(&mut self, connection: &mut Self::Connection, out: &mut BytesMut) {
+        let _ = (connection, out);
+    }
+
     /// Appends one request to `out`.
     ///
     /// # Errors
@@ -163,6 +177,16 @@ pub enum Item<R, U> {
         /// Its content. Dropped if the request is tried again.
         reply: R,
     },
+    /// The servers of the cluster, as [`Protocol::discover`] asked.
+    Servers {
+        /// Rises with each change, if the cluster counts them. A list whose version is not above the
+        /// last one's is ignored.
+        version: Option<u64>,
+        /// All of them.
+        servers: Vec<NodeSpec>,
+    },
+    /// The server could not say which they are.
+    NoServers,
     /// Something that the server sent unasked.
     Push(U),
     /// No more requests to this node for so long.

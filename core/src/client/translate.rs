@@ -3,8 +3,8 @@
 
 use super::{Client, ClientAction, ClientOutput, Protocol, Response, connection::PendingWrite};
 use crate::{
-    Action, Certainty, Completion, ConnectionId, Input, Output, Reason, RequestError, RequestId,
-    Success, SuccessKind,
+    Action, Certainty, Completion, ConnectionId, Output, Reason, RequestError, RequestId, Success,
+    SuccessKind,
 };
 
 impl<P: Protocol> Client<P> {
@@ -74,12 +74,15 @@ impl<P: Protocol> Client<P> {
                 ClientAction::Abort { connection }
             }
             Action::Refresh { refresh, source } => ClientAction::Refresh { refresh, source },
-            // A protocol cannot say yet how its cluster is asked.
-            Action::Discover { refresh, .. } => {
-                let now = self.cluster.now();
-                self.cluster
-                    .handle_input(now, Input::RefreshFailed { refresh });
-                return None;
+            Action::Discover {
+                refresh,
+                connection,
+                ..
+            } => {
+                let open = self.connections.get_mut(connection)?;
+                self.protocol.discover(&mut open.state, &mut open.output);
+                open.discoveries.push_back(refresh);
+                self.transmit_if_needed(connection)?
             }
         })
     }

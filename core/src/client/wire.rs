@@ -9,6 +9,8 @@ use super::{
 };
 use crate::{CloseError, ConnectionId, HandshakeError, Input, Instant};
 
+const UNASKED: Malformed = Malformed("an answer about servers that was not asked for");
+
 impl<P: Protocol> Client<P> {
     /// A transport is up: its protocol state begins.
     pub(super) fn open(&mut self, now: Instant, connection: ConnectionId) {
@@ -134,6 +136,17 @@ impl<P: Protocol> Client<P> {
                     push,
                 });
             }
+            Item::Servers { version, servers } => match open.discoveries.pop_front() {
+                Some(refresh) => self.cluster.refreshed(now, refresh, version, &servers),
+                None => return self.malformed(now, connection, UNASKED),
+            },
+            Item::NoServers => match open.discoveries.pop_front() {
+                Some(refresh) => {
+                    let failed = Input::RefreshFailed { refresh };
+                    self.cluster.handle_input(now, failed);
+                }
+                None => return self.malformed(now, connection, UNASKED),
+            },
             Item::Throttle(wait) => self.throttle(now, connection, wait),
             Item::Goodbye => self
                 .cluster

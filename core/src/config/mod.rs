@@ -465,6 +465,9 @@ pub enum ConfigError {
     /// After a timeout a protocol that matches by order cannot keep its connection.
     #[error("on_request_timeout: Keep needs replies that are matched by correlation id")]
     KeepWithOrder,
+    /// The protocol cannot ask for the servers of its cluster.
+    #[error("sources: the protocol has no discovery")]
+    NoDiscovery,
     /// The protocol allows one session only.
     #[error("make_before_break: the protocol allows one session only")]
     TwoSessions,

@@ -8,7 +8,7 @@ use std::{
 use bytes::{BufMut, BytesMut};
 use redial::{
     Config, ConfigError, ConnectionId, Instant, Limits, Matching, OnRequestTimeout, ReplyTo,
-    RequestId, RequestOptions, Verdict, Warm,
+    RequestId, RequestOptions, Source, Verdict, Warm,
     client::{
         Client, ClientAction, ClientOutput, Decoded, Item, Malformed, Outgoing, Peer, Protocol,
         Rejected, TransportInput, framing::take_line,
@@ -44,6 +44,14 @@ impl Protocol for Lines {
 
     fn has_one_session(&self) -> bool {
         true
+    }
+
+    fn has_discovery(&self) -> bool {
+        true
+    }
+
+    fn discover(&mut self, _: &mut Line, out: &mut BytesMut) {
+        out.put_slice(b"SERVERS?\n");
     }
 
     fn max_buffered(&self) -> usize {
@@ -102,6 +110,14 @@ impl Protocol for Lines {
                     self.session = Some(session.to_owned());
                     return Ok(Some(Item::HandshakeDone(Limits::NONE)));
                 }
+                ("SERVERS", "") => return Ok(Some(Item::NoServers)),
+                ("SERVERS", servers) => {
+                    let servers = servers.split(' ').map(str::parse).collect::<Result<_, _>>();
+                    return Ok(Some(Item::Servers {
+                        version: None,
+                        servers: servers.map_err(|_| Malformed("no server"))?,
+                    }));
+                }
                 ("NEWS", news) => line.waiting = news.rsplit(' ').map(str::to_owned).collect(),
                 ("MOVED", _) => {
                     let (to, verdict) = (ReplyTo::Oldest, Verdict::RETRY_ELSEWHERE);
@@ -128,7 +144,12 @@ impl Protocol for Lines {
 
 /// A client with one node, and the connection that it wants.
 fn dialling() -> (Client<Lines>, ConnectionId) {
+    dialling_with(Vec::new())
+}
+
+fn dialling_with(sources: Vec<Source>) -> (Client<Lines>, ConnectionId) {
     let config = Config::builder()
+        .sources(sources)
         .warm(Warm::All)
         .max_in_flight(LIMIT)
         .build()
@@ -151,7 +172,19 @@ fn connect(client: &mut Client<Lines>) -> ConnectionId {
 }
 
 fn ready() -> (Client<Lines>, ConnectionId) {
-    let (mut client, connection) = dialling();
+    ready_from(dialling())
+}
+
+/// The same when the server list is that of the cluster itself.
+fn discovering() -> (Client<Lines>, ConnectionId) {
+    let (mut client, connection) = ready_from(dialling_with(vec![Source::discovery()]));
+    assert_eq!(sent(&mut client, connection), "SERVERS?\n");
+    (client, connection)
+}
+
+fn ready_from(
+    (mut client, connection): (Client<Lines>, ConnectionId),
+) -> (Client<Lines>, ConnectionId) {
     sent(&mut client, connection);
     client.read(NOW, connection, b"WELCOME s1\n");
     outputs(&mut client);
@@ -361,4 +394,39 @@ fn the_protocol_says_that_there_is_one_session_only() {
     let config = both.build().expect("with several sessions it makes sense");
     let error = Client::new(Lines::default(), config, 1, NOW).map(drop);
     assert_eq!(error, Err(ConfigError::TwoSessions));
+}
+
+#[test]
+fn a_server_that_is_asked_for_its_cluster_gives_the_list() {
+    let (mut client, connection) = discovering();
+    client.read(NOW, connection, b"SERVERS 127.0.0.1:7000 127.0.0.1:7001\n");
+    outputs(&mut client);
+    assert_eq!(client.cluster().stats().nodes, 2);
+    // Its question was no request: replies are still in order.
+    let request = submit(&mut client, "GET");
+    outputs(&mut client);
+    assert_eq!(sent(&mut client, connection), "GET\n");
+    client.read(NOW, connection, b"value\n");
+    let completed = outputs(&mut client).into_iter().any(|output| {
+        matches!(output, ClientOutput::Completion { request: id, result: Ok(_) } if id == request)
+    });
+    assert!(completed);
+}
+
+#[test]
+fn a_server_that_cannot_say_who_is_in_its_cluster_leaves_the_list_as_it_is() {
+    let (mut client, connection) = discovering();
+    client.read(NOW, connection, b"SERVERS\n");
+    outputs(&mut client);
+    let stats = client.cluster().stats();
+    assert_eq!((stats.nodes, stats.refreshes_failed), (1, 1));
+}
+
+#[test]
+fn an_answer_about_servers_that_was_not_asked_for_ends_the_connection() {
+    let (mut client, connection) = ready();
+    client.read(NOW, connection, b"SERVERS 127.0.0.1:7001\n");
+    let close = ClientOutput::Action(ClientAction::Close { connection });
+    assert!(outputs(&mut client).contains(&close));
+    assert_eq!(client.cluster().stats().nodes, 1);
 }

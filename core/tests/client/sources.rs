@@ -1,8 +1,8 @@
 //! Sources of server lists at the layer of bytes.
 
 use redial::{
-    Event, NodeSpec, RefreshId, RefreshResult, Source, SourceId, Warm, client::ClientAction,
-    client::ClientOutput,
+    ConfigError, Event, Instant, NodeSpec, RefreshId, RefreshResult, Source, SourceId, Warm,
+    client::{Client, ClientAction, ClientOutput, length_prefixed::LengthPrefixed},
 };
 
 use crate::rig::{Rig, config, ms};
@@ -55,12 +55,14 @@ fn fallback_nodes_can_be_named() {
     rig.client.set_fallback(rig.now, &[]).unwrap_err();
 }
 
-/// No protocol can say yet how its cluster is asked: nobody may wait for the answer.
 #[test]
-fn a_discovery_fails_at_once() {
-    let (mut rig, [_]) = Rig::ready(config().source(Source::discovery()));
-    assert_eq!(results(&mut rig), [RefreshResult::Failed]);
-    assert_eq!(rig.client.cluster().stats().stale_facts, 0);
-    rig.pass(ms(1_000));
-    assert_eq!(rig.client.cluster().stats().refreshes, 1);
+fn a_protocol_without_discovery_cannot_have_it_as_a_source() {
+    let config = config().source(Source::discovery()).build();
+    let client = Client::new(
+        LengthPrefixed::new(),
+        config.expect("valid"),
+        1,
+        Instant::ORIGIN,
+    );
+    assert_eq!(client.map(drop), Err(ConfigError::NoDiscovery));
 }
