@@ -252,6 +252,16 @@ fn a_fallback_list_moves_no_node_of_a_primary() {
     fail(&mut s, 0);
     assert!(listed(&s, A) && listed(&s, SEED));
     assert_eq!(s.cluster().find_key("1"), Some(s.id(0)));
+    let keys = s.cluster().nodes().filter(|view| view.spec.key.is_some());
+    assert_eq!(keys.count(), 1);
+
+    // Nor does it give the key to another one that a primary names.
+    let mut s = Script::new(build(config()), &["1=10.0.0.1:1", B]);
+    s.set_fallback(&["1=10.0.0.2:1"]).gives(&[]);
+    fail(&mut s, 0);
+    fail(&mut s, 1);
+    let keys = s.cluster().nodes().filter(|view| view.spec.key.is_some());
+    assert_eq!(keys.count(), 1);
 }
 
 /// Z19: it can be turned off.

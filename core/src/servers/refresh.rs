@@ -178,13 +178,15 @@ impl Cluster {
             false => self.keep_fallback(id, list),
         };
         match changed {
-            Err(SetNodesError::Empty) => return RefreshResult::Empty,
-            Err(error) => return RefreshResult::Malformed(error),
-            Ok(_) => self.sources.all[s as usize].version = version,
-        }
-        match changed {
-            Ok(true) => RefreshResult::Changed,
-            _ => RefreshResult::Unchanged,
+            Err(SetNodesError::Empty) => RefreshResult::Empty,
+            Err(error) => RefreshResult::Malformed(error),
+            Ok(changed) => {
+                self.sources.all[s as usize].version = version;
+                match changed {
+                    true => RefreshResult::Changed,
+                    false => RefreshResult::Unchanged,
+                }
+            }
         }
     }
 
