@@ -1,7 +1,7 @@
 //! SEMANTICS 7.3 and 7.4: when the server list is refreshed.
 
 use redial::{
-    ConfigBuilder, DeadlineReason, Event, Hint, Instant, Limit, RefreshAfterFailures,
+    Config, ConfigBuilder, DeadlineReason, Event, Hint, Instant, Limit, RefreshAfterFailures,
     RefreshResult, Source, Verdict, Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, t};
@@ -331,6 +331,18 @@ fn a_trigger_asks_all_primary_sources() {
         .whatever();
     s.at(5_000).hint(Hint::Resumed);
     s.gives(&["refresh s1", "refresh s2"]);
+}
+
+/// 11: every 300 s to the nanosecond, and at every disconnect.
+#[test]
+fn kafkas_preset_refreshes_as_kafkas_clients_do() {
+    let mut s = with_source(Config::kafka().to_builder(), &[A, B]);
+    s.deadline(300_000);
+    s.establish(0);
+    s.at(5_000).begin(1).refused(1);
+    s.gives(&["connect n1", "refresh s0"]);
+    s.answers(0, &[A, B]).gives(&[]).deadline(305_000);
+    s.at(7_000).closed(0).gives(&["refresh s0"]);
 }
 
 /// 1.2: a clock that jumps asks once.
