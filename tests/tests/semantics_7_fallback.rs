@@ -252,6 +252,7 @@ fn a_fallback_list_moves_no_node_of_a_primary() {
     fail(&mut s, 0);
     assert!(listed(&s, A) && listed(&s, SEED));
     assert_eq!(s.cluster().find_key("1"), Some(s.id(0)));
+    assert_eq!(s.view(0).spec.endpoint.to_string(), A);
     let keys = s.cluster().nodes().filter(|view| view.spec.key.is_some());
     assert_eq!(keys.count(), 1);
 
@@ -311,7 +312,10 @@ fn a_discovery_that_fails_for_too_long_brings_the_fallback() {
     for round in 0..5 {
         let at = 60_000 + round * 60_000;
         s.run_to(at).gives(&["discover s0 n0"]);
-        s.refresh_fails(0).gives(&[]);
+        match round % 2 {
+            0 => s.refresh_fails(0).gives(&[]),
+            _ => s.answers(0, &[]).gives(&[]),
+        };
     }
     s.run_to(359_999).gives(&[]);
     assert!(!listed(&s, SEED));
@@ -322,6 +326,32 @@ fn a_discovery_that_fails_for_too_long_brings_the_fallback() {
     s.run_to(420_000).gives(&["discover s0 n0"]);
     s.answers(0, &[A, B]).gives(&[]);
     assert!(!listed(&s, SEED));
+}
+
+/// K37: the fallback that has come gives the discovery its time anew.
+#[test]
+fn an_overdue_discovery_brings_the_fallback_once_in_its_time() {
+    let config = config()
+        .source(Source::discovery())
+        .source(Source::primary())
+        .refresh_interval(after(250_000));
+    let mut s = script(config, &[A]);
+    s.establish(0);
+    s.refresh_fails(0).whatever();
+    s.answers(1, &[A]).whatever();
+    s.run_to(250_000).gives(&["discover s0 n0", "refresh s1"]);
+    s.refresh_fails(0).whatever();
+    s.run_to(300_000).whatever();
+    assert!(listed(&s, SEED));
+    s.run_to(500_000).whatever();
+    s.refresh_fails(0).whatever();
+    s.run_to(510_100).whatever();
+    s.answers(1, &[A, B]).gives(&[]);
+    assert!(!listed(&s, SEED));
+    s.run_to(599_999).whatever();
+    assert!(!listed(&s, SEED));
+    s.run_to(600_000).whatever();
+    assert!(listed(&s, SEED));
 }
 
 /// 7.2: while nobody needs a node the clock stands still.
