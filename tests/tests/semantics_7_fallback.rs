@@ -152,9 +152,25 @@ fn the_fallback_stays_while_an_answer_names_nobody_but_those_that_failed() {
     s.answers(0, &[A]).gives(&[]);
     assert_eq!(s.state(1), NodeState::Ready);
     assert!(list_changes(&mut s).is_empty());
-    s.run_to(120_000).gives(&["refresh s0"]);
-    s.answers(0, &[A, B]).gives(&["close n1"]);
+    // That was a join: the next one is a maximum backoff later.
+    s.at(61_000).set_nodes(&[A, B]).gives(&["close n1"]);
     assert!(!listed(&s, SEED));
+    fail(&mut s, 2);
+    s.deadline(70_000).at(70_000).tick().gives(&[]);
+    assert!(listed(&s, SEED));
+}
+
+/// 7.9: a fallback node that works and that a primary names now is reason enough to leave.
+#[test]
+fn the_fallback_leaves_when_one_of_its_nodes_becomes_one_of_the_list() {
+    let mut s = script(config(), &[A]);
+    s.set_fallback(&[SEED, B]).gives(&[]);
+    fail(&mut s, 0);
+    s.establish(1);
+    s.run_to(60_000).whatever();
+    s.set_nodes(&[A, SEED]).gives(&[]);
+    assert_eq!(s.state(1), NodeState::Ready);
+    assert!(!listed(&s, B));
 }
 
 /// 7.9: what a primary list names stays, with its connection.

@@ -378,3 +378,13 @@ fn a_shutdown_does_not_wait_for_sources() {
     s.answers(1, &[B]).gives(&[]).no_deadline();
     assert_eq!(s.cluster().stats().stale_facts, 1);
 }
+
+/// 9.2: nor is a refresh under way told to have failed.
+#[test]
+fn a_shutdown_forgets_the_refresh_under_way() {
+    let mut s = Script::new(build(config().source(Source::discovery())), &[A]);
+    s.establish(0);
+    s.events();
+    s.shutdown(0).gives(&["close n0", "terminated"]);
+    assert!(results(&mut s).is_empty());
+}
