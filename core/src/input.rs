@@ -130,7 +130,8 @@ pub enum Input {
     },
 }
 
-/// What the application knows from elsewhere (SEMANTICS 8.5).
+/// What the application knows from elsewhere (SEMANTICS 8.5). With each the server list is refreshed,
+/// if it has sources.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

@@ -335,7 +335,8 @@ pub enum DeadlineReason {
     NextAddress(NodeId),
     /// A wanted node may be dialled again.
     NextAttempt(NodeId),
-    /// A request for any node waits: a node may be dialled for it, as first or as hedge.
+    /// A request for any node waits, or a discovery that waits like one: a node may be dialled for
+    /// it, as first or as hedge.
     AnyRequest,
     /// A throttle ends.
     ThrottleEnd(NodeId),

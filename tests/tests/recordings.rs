@@ -40,6 +40,26 @@ fn with_line(text: &str, line: usize, other: &str) -> String {
     changed.flat_map(|line| [line, "\n"]).collect()
 }
 
+/// The first refresh comes out before there is a call.
+#[test]
+fn what_the_construction_gives_is_recorded_whenever_it_is_drained() {
+    let config = Config::builder().source(redial::Source::primary());
+    let config = config.build().unwrap();
+    let start = Instant::from_millis(7);
+    for drained_first in [false, true] {
+        let sheet = Sheet::default();
+        let mut recorder = Recorder::start(config.clone(), 1, start, sheet.clone()).unwrap();
+        if drained_first {
+            recorder.poll_output().unwrap();
+        }
+        recorder.handle_timeout(start);
+        while recorder.poll_output().is_some() {}
+        let hash = recorder.finish().unwrap();
+        let run = replay(sheet.text().as_bytes()).unwrap();
+        assert_eq!((run.calls, run.outputs, run.hash), (1, 1, hash));
+    }
+}
+
 #[test]
 fn the_recording_is_replayed() {
     let run = replay(recording().as_bytes()).unwrap();

@@ -152,9 +152,25 @@ fn the_fallback_stays_while_an_answer_names_nobody_but_those_that_failed() {
     s.answers(0, &[A]).gives(&[]);
     assert_eq!(s.state(1), NodeState::Ready);
     assert!(list_changes(&mut s).is_empty());
-    s.run_to(120_000).gives(&["refresh s0"]);
-    s.answers(0, &[A, B]).gives(&["close n1"]);
+    // That was a join: the next one is a maximum backoff later.
+    s.at(61_000).set_nodes(&[A, B]).gives(&["close n1"]);
     assert!(!listed(&s, SEED));
+    fail(&mut s, 2);
+    s.deadline(70_000).at(70_000).tick().gives(&[]);
+    assert!(listed(&s, SEED));
+}
+
+/// 7.9: a fallback node that works and that a primary names now is reason enough to leave.
+#[test]
+fn the_fallback_leaves_when_one_of_its_nodes_becomes_one_of_the_list() {
+    let mut s = script(config(), &[A]);
+    s.set_fallback(&[SEED, B]).gives(&[]);
+    fail(&mut s, 0);
+    s.establish(1);
+    s.run_to(60_000).whatever();
+    s.set_nodes(&[A, SEED]).gives(&[]);
+    assert_eq!(s.state(1), NodeState::Ready);
+    assert!(!listed(&s, B));
 }
 
 /// 7.9: what a primary list names stays, with its connection.
@@ -252,6 +268,17 @@ fn a_fallback_list_moves_no_node_of_a_primary() {
     fail(&mut s, 0);
     assert!(listed(&s, A) && listed(&s, SEED));
     assert_eq!(s.cluster().find_key("1"), Some(s.id(0)));
+    assert_eq!(s.view(0).spec.endpoint.to_string(), A);
+    let keys = s.cluster().nodes().filter(|view| view.spec.key.is_some());
+    assert_eq!(keys.count(), 1);
+
+    // Nor does it give the key to another one that a primary names.
+    let mut s = Script::new(build(config()), &["1=10.0.0.1:1", B]);
+    s.set_fallback(&["1=10.0.0.2:1"]).gives(&[]);
+    fail(&mut s, 0);
+    fail(&mut s, 1);
+    let keys = s.cluster().nodes().filter(|view| view.spec.key.is_some());
+    assert_eq!(keys.count(), 1);
 }
 
 /// Z19: it can be turned off.
@@ -301,7 +328,10 @@ fn a_discovery_that_fails_for_too_long_brings_the_fallback() {
     for round in 0..5 {
         let at = 60_000 + round * 60_000;
         s.run_to(at).gives(&["discover s0 n0"]);
-        s.refresh_fails(0).gives(&[]);
+        match round % 2 {
+            0 => s.refresh_fails(0).gives(&[]),
+            _ => s.answers(0, &[]).gives(&[]),
+        };
     }
     s.run_to(359_999).gives(&[]);
     assert!(!listed(&s, SEED));
@@ -312,6 +342,32 @@ fn a_discovery_that_fails_for_too_long_brings_the_fallback() {
     s.run_to(420_000).gives(&["discover s0 n0"]);
     s.answers(0, &[A, B]).gives(&[]);
     assert!(!listed(&s, SEED));
+}
+
+/// K37: the fallback that has come gives the discovery its time anew.
+#[test]
+fn an_overdue_discovery_brings_the_fallback_once_in_its_time() {
+    let config = config()
+        .source(Source::discovery())
+        .source(Source::primary())
+        .refresh_interval(after(250_000));
+    let mut s = script(config, &[A]);
+    s.establish(0);
+    s.refresh_fails(0).whatever();
+    s.answers(1, &[A]).whatever();
+    s.run_to(250_000).gives(&["discover s0 n0", "refresh s1"]);
+    s.refresh_fails(0).whatever();
+    s.run_to(300_000).whatever();
+    assert!(listed(&s, SEED));
+    s.run_to(500_000).whatever();
+    s.refresh_fails(0).whatever();
+    s.run_to(510_100).whatever();
+    s.answers(1, &[A, B]).gives(&[]);
+    assert!(!listed(&s, SEED));
+    s.run_to(599_999).whatever();
+    assert!(!listed(&s, SEED));
+    s.run_to(600_000).whatever();
+    assert!(listed(&s, SEED));
 }
 
 /// 7.2: while nobody needs a node the clock stands still.

@@ -1,7 +1,7 @@
 //! SEMANTICS 7.3 and 7.4: when the server list is refreshed.
 
 use redial::{
-    ConfigBuilder, DeadlineReason, Event, Hint, Instant, Limit, RefreshAfterFailures,
+    Config, ConfigBuilder, DeadlineReason, Event, Hint, Instant, Limit, RefreshAfterFailures,
     RefreshResult, Source, Verdict, Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, t};
@@ -333,6 +333,18 @@ fn a_trigger_asks_all_primary_sources() {
     s.gives(&["refresh s1", "refresh s2"]);
 }
 
+/// 11: every 300 s to the nanosecond, and at every disconnect.
+#[test]
+fn kafkas_preset_refreshes_as_kafkas_clients_do() {
+    let mut s = with_source(Config::kafka().to_builder(), &[A, B]);
+    s.deadline(300_000);
+    s.establish(0);
+    s.at(5_000).begin(1).refused(1);
+    s.gives(&["connect n1", "refresh s0"]);
+    s.answers(0, &[A, B]).gives(&[]).deadline(305_000);
+    s.at(7_000).closed(0).gives(&["refresh s0"]);
+}
+
 /// 1.2: a clock that jumps asks once.
 #[test]
 fn after_a_sleep_a_source_is_asked_once() {
@@ -365,4 +377,14 @@ fn a_shutdown_does_not_wait_for_sources() {
     s.shutdown(0).gives(&["abort n0", "terminated"]);
     s.answers(1, &[B]).gives(&[]).no_deadline();
     assert_eq!(s.cluster().stats().stale_facts, 1);
+}
+
+/// 9.2: nor is a refresh under way told to have failed.
+#[test]
+fn a_shutdown_forgets_the_refresh_under_way() {
+    let mut s = Script::new(build(config().source(Source::discovery())), &[A]);
+    s.establish(0);
+    s.events();
+    s.shutdown(0).gives(&["close n0", "terminated"]);
+    assert!(results(&mut s).is_empty());
 }

@@ -122,7 +122,9 @@ fn labels_that_one_source_gives_are_kept() {
     ));
     next_round(&mut s);
     s.answers(0, &[A]);
+    s.set_nodes(&["7=10.0.0.1:1"]);
     assert_eq!(s.view(0).spec.labels["rack"], "a");
+    assert_eq!(s.cluster().find_key("7"), Some(s.id(0)));
 }
 
 /// 7.2, 7.6: a source that moves a key does not take away what another names.

@@ -280,6 +280,16 @@ impl Cluster {
         }
         let (mut primary, mut failed) = (0, 0);
         for (n, node) in self.nodes.iter() {
+            let named = node
+                .spec
+                .key
+                .as_deref()
+                .and_then(|key| self.node_by_key(key));
+            must!(
+                node.spec.key.is_none() || named == Some(n),
+                "two nodes have the key of {}",
+                self.node_id(n)
+            );
             let is_primary = node.lists & !fallback != 0;
             primary += u32::from(is_primary);
             failed += u32::from(is_primary && node.last_failure.is_some());

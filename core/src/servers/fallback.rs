@@ -62,19 +62,21 @@ impl Cluster {
         self.config.rebootstrap && !sources.fallback_joined && !sources.fallback.is_empty()
     }
 
-    /// After a good answer of a primary source that names nobody new: whether the fallback nodes,
-    /// which would have to leave, would join again at once. Then they just stay.
-    pub(super) fn fallback_stays(&mut self) -> bool {
-        let stays = self.config.rebootstrap && self.rebootstrap_time() <= self.now;
-        if stays {
-            self.sources.joined_at = Some(self.now);
-        }
-        stays
+    /// Whether fallback nodes that leave now would join again in the same call.
+    pub(super) fn fallback_would_join(&self) -> bool {
+        self.config.rebootstrap && self.rebootstrap_time() <= self.now
     }
 
-    pub(super) const fn fallback_has_left(&mut self) {
-        self.sources.fallback_joined = false;
-        self.sources.changed = true;
+    /// A primary source has given a good answer: the fallback nodes have left, or joined again.
+    pub(super) fn fallback_is_judged(&mut self, rejoins: bool) {
+        let sources = &mut self.sources;
+        match sources.fallback_joined && rejoins {
+            true => sources.joined_at = Some(self.now),
+            false => {
+                sources.changed |= sources.fallback_joined;
+                sources.fallback_joined = false;
+            }
+        }
     }
 
     fn rebootstrap_time(&self) -> Instant {

@@ -26,12 +26,9 @@ impl Cluster {
         let (now, ready) = (self.now, self.ready_nodes > 0);
         let earliest = self.earliest_start(s);
         let state = &mut self.sources.all[s as usize];
-        if state.under_way {
-            // Whoever asks after that interval is answered by the refresh under way.
-            state.asked &= now < earliest;
-        } else if state.waits {
+        if state.waits {
             self.discover(s);
-        } else {
+        } else if !state.under_way {
             let retry = state.retry.filter(|_| !ready);
             let asked = state.asked.then_some(now);
             let wishes = [Some(state.regular), retry, asked];
@@ -80,6 +77,7 @@ impl Cluster {
         state.under_way = false;
         state.generation = state.generation.wrapping_add(1);
         state.connection = None;
+        // Who asked after that interval is answered, and so is who asked before it ended.
         state.asked &= self.now < earliest;
         self.timers.clear(&mut state.timer);
         let jitter = state.rng.below(nanos(config.refresh_jitter));
@@ -178,13 +176,15 @@ impl Cluster {
             false => self.keep_fallback(id, list),
         };
         match changed {
-            Err(SetNodesError::Empty) => return RefreshResult::Empty,
-            Err(error) => return RefreshResult::Malformed(error),
-            Ok(_) => self.sources.all[s as usize].version = version,
-        }
-        match changed {
-            Ok(true) => RefreshResult::Changed,
-            _ => RefreshResult::Unchanged,
+            Err(SetNodesError::Empty) => RefreshResult::Empty,
+            Err(error) => RefreshResult::Malformed(error),
+            Ok(changed) => {
+                self.sources.all[s as usize].version = version;
+                match changed {
+                    true => RefreshResult::Changed,
+                    false => RefreshResult::Unchanged,
+                }
+            }
         }
     }
 

@@ -19,6 +19,22 @@ pub(crate) const MAX_SOURCES: usize = 32;
 /// when [`Action::Refresh`](crate::Action::Refresh) or
 /// [`Action::Discover`](crate::Action::Discover) says so: a file, a URL, DNS, a callback, the
 /// cluster.
+///
+/// ```
+/// use redial::{Action, Cluster, Config, Instant, Output, Source};
+///
+/// let config = Config::builder().source(Source::primary()).build()?;
+/// let now = Instant::ORIGIN;
+/// let mut cluster = Cluster::new(config, 7, now);
+/// while let Some(output) = cluster.poll_output() {
+///     if let Output::Action(Action::Refresh { refresh, .. }) = output {
+///         let list = ["10.0.0.1:9092".parse()?]; // or later, when it is there
+///         cluster.refreshed(now, refresh, None, &list);
+///     }
+/// }
+/// assert_eq!(cluster.nodes().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]

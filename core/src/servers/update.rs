@@ -36,13 +36,15 @@ impl Cluster {
             return Err(SetNodesError::Closed);
         }
         let plan = self.plan(id, list)?;
-        let leaves = self.fallback_leaves_with(id, &plan);
-        let taken = id.bit()
-            | if leaves {
-                self.sources.fallback_lists()
-            } else {
-                0
-            };
+        let is_primary = !self.sources.is_fallback(id);
+        let rejoins = self.fallback_rejoins(&plan);
+        let leaves = is_primary && self.sources.fallback_joined && !rejoins;
+        let fallback = if leaves {
+            self.sources.fallback_lists()
+        } else {
+            0
+        };
+        let taken = id.bit() | fallback;
         // Where other lists name a node that moves, they name its old place.
         let left_behind = plan.moved.iter().map(|&(n, _)| {
             let node = &self.nodes[n];
@@ -60,8 +62,8 @@ impl Cluster {
         if some_leave {
             self.take_from_all(taken, Some(id));
         }
-        if leaves {
-            self.fallback_has_left();
+        if is_primary {
+            self.fallback_is_judged(rejoins);
         }
         let removed = before - self.nodes.len() as u32;
         for &(n, _) in &plan.moved {
@@ -72,7 +74,7 @@ impl Cluster {
             self.move_to(n, &list[entry]);
         }
         for &(n, entry) in &plan.renamed {
-            self.rename(n, &list[entry]);
+            self.rename(n, id, &list[entry]);
         }
         for n in plan.gained {
             self.set_lists(n, self.nodes[n].lists | id.bit());
@@ -90,30 +92,29 @@ impl Cluster {
         Ok(changed)
     }
 
-    /// The primary lists rule alone again.
+    /// A primary list is the same as before: the fallback nodes leave.
     pub(super) fn fallback_leaves(&mut self) {
-        if self.sources.fallback_joined && !self.fallback_stays() {
+        let rejoins = self.fallback_rejoins(&Plan::default());
+        if self.sources.fallback_joined && !rejoins {
             let before = self.nodes.len() as u32;
             let sticky = self.before_update();
             self.departed.forget_past(self.now);
             self.take_from_all(self.sources.fallback_lists(), None);
-            self.fallback_has_left();
             let kept = self.nodes.len() as u32;
             if kept < before {
                 self.list_changed(0, before - kept, kept, sticky);
             }
         }
+        self.fallback_is_judged(rejoins);
     }
 
-    /// Whether the fallback nodes leave with this list: not if they would join again at once.
-    fn fallback_leaves_with(&mut self, id: ListId, plan: &Plan) -> bool {
-        if !self.sources.fallback_joined || self.sources.is_fallback(id) {
-            return false;
-        }
-        let untried = |n: &u32| self.nodes[*n].last_failure.is_none();
-        let nothing_new =
-            plan.added.is_empty() && plan.moved.is_empty() && !plan.gained.iter().any(untried);
-        !(nothing_new && self.fallback_stays())
+    /// Whether the fallback nodes, which have to leave, would join again at once, because the list
+    /// names nobody but nodes that have failed. Then they just stay.
+    fn fallback_rejoins(&self, plan: &Plan) -> bool {
+        let failed = |n: &u32| self.nodes[*n].last_failure.is_some();
+        let names_nobody_else =
+            plan.added.is_empty() && plan.moved.is_empty() && plan.gained.iter().all(failed);
+        names_nobody_else && self.fallback_would_join()
     }
 
     fn list_changed(&mut self, added: u32, removed: u32, kept: u32, sticky: Option<BeforeUpdate>) {
@@ -213,12 +214,10 @@ impl Cluster {
             0 => plan.gained.push(n),
             _ => plan.named_still += 1,
         }
-        // Labels that another list gives are not taken away by one that has none.
-        let says_nothing = spec.labels.is_empty() && node.lists & !id.bit() != 0;
         if moves {
             plan.moved.push((n, entry));
         } else if (spec.key.is_some() && node.spec.key != spec.key)
-            || (node.spec.labels != spec.labels && !says_nothing)
+            || (node.spec.labels != spec.labels && gives_labels(node, id, spec))
         {
             plan.renamed.push((n, entry));
         }
@@ -337,16 +336,17 @@ impl Cluster {
         self.update_idle(n);
     }
 
-    /// The node stays; what the application says of it is taken over.
-    fn rename(&mut self, n: u32, spec: &NodeSpec) {
+    /// The node stays; what the list says of it is taken over.
+    fn rename(&mut self, n: u32, id: ListId, spec: &NodeSpec) {
         let node = &mut self.nodes[n];
-        if !spec.labels.is_empty() || node.lists.count_ones() <= 1 {
+        if gives_labels(node, id, spec) {
             node.spec.labels.clone_from(&spec.labels);
         }
         if let Some(key) = &spec.key
             && node.spec.key.is_none()
+            && self.node_by_key(key).is_none()
         {
-            node.spec.key = Some(key.clone());
+            self.nodes[n].spec.key = Some(key.clone());
             self.by_key.insert(hash_key(key), n);
         }
     }
@@ -375,6 +375,11 @@ impl Cluster {
         self.failed_last.set((0, n), n);
         self.update_idle(n);
     }
+}
+
+/// Labels that another list gives are not taken away by one that has none.
+fn gives_labels(node: &Node, id: ListId, spec: &NodeSpec) -> bool {
+    !spec.labels.is_empty() || node.lists & !id.bit() == 0
 }
 
 /// The address that an entry gives, or is known to stand for.

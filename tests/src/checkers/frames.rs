@@ -173,7 +173,7 @@ impl Frames {
                     }
                 }
             }
-            Call::SetNodes(_) => self.throttled.clear(),
+            Call::SetNodes(_) | Call::Refreshed(..) => self.throttled.clear(),
             _ => {}
         }
     }

@@ -19,6 +19,7 @@ mod replies;
 mod shutdown;
 mod slots;
 mod transitions;
+mod unions;
 mod upkeep;
 
 #[cfg(test)]
@@ -73,6 +74,7 @@ pub fn all(config: &Config) -> Vec<Box<dyn Checker>> {
         Box::new(deadlines::Deadlines::new(config)),
         Box::new(lists::Lists::new(config)),
         Box::new(refreshes::Refreshes::new(config)),
+        Box::new(unions::Unions::new(config)),
         Box::new(shutdown::Shutdown::default()),
     ]
 }

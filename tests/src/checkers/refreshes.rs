@@ -13,6 +13,8 @@ use crate::step::{Call, Step};
 pub(super) struct Refreshes {
     config: Config,
     sources: BTreeMap<SourceId, Source>,
+    /// The step may have asked.
+    asked_now: bool,
     /// Failures of nodes, and requests in flight, after the step before.
     failures: u64,
     in_flight: usize,
@@ -41,6 +43,7 @@ impl Refreshes {
         Self {
             config: config.clone(),
             sources: BTreeMap::new(),
+            asked_now: false,
             failures: 0,
             in_flight: 0,
         }
@@ -99,8 +102,9 @@ impl Refreshes {
         );
         source.under_way = true;
         source.started = source.asked_once.then_some(now);
+        // What the first step asks comes after the construction.
+        source.asked = self.asked_now && !source.asked_once;
         source.asked_once = true;
-        source.asked = false;
         Ok(())
     }
 
@@ -137,7 +141,8 @@ impl Checker for Refreshes {
         if self.config.sources().is_empty() || !told || cluster.stats().dropped_events > 0 {
             return Ok(());
         }
-        if self.asks(step, cluster) {
+        self.asked_now = self.asks(step, cluster);
+        if self.asked_now {
             self.sources
                 .values_mut()
                 .for_each(|source| source.asked = true);

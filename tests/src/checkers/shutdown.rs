@@ -95,10 +95,13 @@ impl Shutdown {
                 Action::Resolve { .. }
                 | Action::Connect { .. }
                 | Action::Write { .. }
-                | Action::Refresh { .. }
                 | Action::Discover { .. },
             )
             | Output::Event(Event::AttemptStarted { .. }) => {
+                ensure!(self.deadline.is_none(), NOTHING_NEW, "{output:?}");
+            }
+            // The first comes with the construction, which may be drained late.
+            Output::Action(Action::Refresh { refresh, .. }) if refresh.generation() > 0 => {
                 ensure!(self.deadline.is_none(), NOTHING_NEW, "{output:?}");
             }
             _ => {}

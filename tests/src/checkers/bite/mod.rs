@@ -13,7 +13,7 @@ use redial::{
 
 use super::{
     all, completions, connections, deadlines, failures, frames, governor, isolation, lists,
-    progress, refreshes, replies, shutdown, slots, transitions, upkeep,
+    progress, refreshes, replies, shutdown, slots, transitions, unions, upkeep,
 };
 use crate::{
     script::{exact, ms, specs, t},

@@ -113,6 +113,22 @@ fn a_node_that_leaves_with_a_bad_answer_bites() {
 }
 
 #[test]
+fn a_list_that_is_not_the_union_of_the_answers_bites() {
+    let mut history = asked_twice();
+    let (refresh, _) = newest(&history);
+    history.call(60_010, Call::Refreshed(refresh, None, specs(&TWO[..1])));
+    assert_eq!(history.broken(), [""; 0]);
+    for (list, rule) in [
+        (&[TWO[0], TWO[1], "10.0.0.3:1"][..], unions::MISSING),
+        (&TWO[..1], unions::NAMED),
+    ] {
+        // The application has said another list than the one that was taken.
+        history.steps[0].0.call = Call::SetNodes(specs(list));
+        bites(&history, rule);
+    }
+}
+
+#[test]
 fn an_endpoint_that_comes_back_and_is_dialled_too_early_bites() {
     let mut history = History::new(exact(), TWO);
     history.submit_on(0, 0, any());
