@@ -193,6 +193,9 @@ impl Cluster {
         if let Some(key) = &node.spec.key {
             self.by_key.remove(hash_key(key), n);
         }
+        if let Some(sticky) = &mut self.sticky {
+            sticky.node_leaves(id, &node.spec);
+        }
         self.leavers.insert(id, node.spec);
     }
 
@@ -251,10 +254,6 @@ impl Cluster {
     fn add(&mut self, spec: &NodeSpec) {
         let tie = self.dial_order_rng.next_u64();
         let mut node = Node::new(spec.clone(), tie);
-        node.lap = self
-            .sticky
-            .as_ref()
-            .map_or(0, |sticky| sticky.first_lap(tie));
         node.seen_in = self.update;
         self.departed.take_over(&mut node);
         let (n, _) = self.nodes.insert(node);
