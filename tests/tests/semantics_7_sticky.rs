@@ -313,6 +313,28 @@ fn after_a_loss_a_node_that_is_ready_for_bound_requests_is_the_one() {
     s.submit(any()).gives(&[&format!("write n{other} r0")]);
 }
 
+/// 7.8: without a backoff it would be dialled as fast as it refuses.
+#[test]
+fn a_node_that_requests_are_bound_to_rests_for_a_lap_delay() {
+    let mut s = cluster(TWO);
+    let own = connect(&mut s);
+    let other = 1 - own;
+    let dial = format!("connect n{other}");
+    s.submit_on(other, any()).gives(&[&dial]);
+    s.at(5).refused(other).gives(&[]).deadline(1_005);
+    s.at(1_005).tick().gives(&[&dial]);
+    s.connected(other)
+        .whatever()
+        .ready(other)
+        .gives(&[&format!("write n{other} r0")]);
+    s.at(1_010).closed(other).gives(&[]).deadline(2_010);
+    s.at(2_010).tick().gives(&[&dial]);
+    // The client's own does not wait for that.
+    s.at(2_020).closed(own).gives(&[]);
+    s.refused(other);
+    assert_eq!(s.dialled(), own);
+}
+
 /// 3.7: never, by default.
 #[test]
 fn there_is_no_hedge_unless_it_is_asked_for() {

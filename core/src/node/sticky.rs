@@ -161,6 +161,17 @@ impl Cluster {
         sticky.not_before = sticky.not_before.max(at);
     }
 
+    /// A node that requests are bound to is a lap of its own: where there is no backoff, it is not
+    /// dialled for them again and again.
+    pub(crate) fn rest_for_a_lap(&mut self, n: u32) {
+        if self.sticky.is_some() {
+            let at = self.now + self.config.lap_delay;
+            let next_attempt = &mut self.nodes[n].next_attempt;
+            *next_attempt = (*next_attempt).max(Some(at));
+            self.update_idle(n);
+        }
+    }
+
     /// A transport is up. At most one connection is ever in Handshaking: the one that is gives way.
     pub(crate) fn sticky_transport_is_up(&mut self, a: u32) {
         let Some(sticky) = &mut self.sticky else {
@@ -187,6 +198,7 @@ impl Cluster {
         let old = sticky.connected.replace(id);
         (sticky.last, sticky.last_left) = (Some(id), None);
         sticky.place = self.nodes[n].tie;
+        self.refused_at = None;
         self.end_move();
         self.abort_others(n, Cause::LostHedge, |_| true);
         if let Some(sticky) = &mut self.sticky {
