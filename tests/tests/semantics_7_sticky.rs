@@ -83,6 +83,17 @@ fn each_attempt_but_the_first_waits_when_there_is_one_server() {
     }
 }
 
+/// 7.8, Z21: the pace does not change.
+#[test]
+fn attempts_go_on_after_ten_thousand_failures() {
+    let mut s = cluster(ONE);
+    s.gives(&["connect n0"]);
+    for round in 1..=10_000 {
+        s.refused(0).gives(&[]).deadline(1_000 * round);
+        s.at(1_000 * round).tick().gives(&["connect n0"]);
+    }
+}
+
 /// 7.8: the lap is measured from the server that was lost.
 #[test]
 fn after_a_loss_the_others_are_tried_at_once_and_the_own_after_the_delay() {

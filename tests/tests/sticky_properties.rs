@@ -324,6 +324,14 @@ impl World {
                 "{id} is on no listed server"
             );
         }
+        let wants = !self.listed.is_empty() && !self.terminated;
+        let ready = views.iter().any(|view| view.state == NodeState::Ready);
+        let deadline = self.cluster().poll_timeout();
+        assert!(
+            !wants || ready || deadline.is_some(),
+            "nothing will happen after {}",
+            self.now
+        );
         for view in &views {
             self.rests[self.hosts[&view.id]] = view.next_attempt;
         }
@@ -467,7 +475,7 @@ fn cases(default: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// 7.7, Z35: in every step; and when the servers work again, the client is connected soon, to a
+    /// 7.7, Z17, Z27, Z29, Z35: in every step; and when the servers work again, the client is connected soon, to a
     /// listed one, and everything completes.
     #[test]
     fn a_client_has_one_listed_server_and_finds_one_that_works(plan in plan()) {
