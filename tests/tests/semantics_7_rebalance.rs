@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use redial::{Backoff, Cause, ConfigBuilder, Event, NodeState, Stage};
-use redial_tests::script::{Script, any, build, ms, sticky, t};
+use redial::{Backoff, Cause, Event, NodeState, Stage};
+use redial_tests::script::{
+    Script, any, build, connected, dial_among, grown, moves, ms, sticky, t, without,
+};
 
 const HOSTS: [&str; 7] = ["h1:1", "h2:1", "h3:1", "h4:1", "h5:1", "h6:1", "h7:1"];
 const ONE: &[&str] = &["10.0.0.1:1"];
@@ -17,55 +19,6 @@ const FIVE: &[&str] = &[
     "10.0.0.4:1",
     "10.0.0.5:1",
 ];
-
-/// A list without this node, which is named by its place in `of`.
-fn without(of: &[&'static str], node: usize) -> Vec<&'static str> {
-    of.iter()
-        .enumerate()
-        .filter(|(n, _)| *n != node)
-        .map(|(_, host)| *host)
-        .collect()
-}
-
-/// Connected since 0.
-#[track_caller]
-fn connected(config: ConfigBuilder, list: &[&str], seed: u64) -> (Script, usize) {
-    let mut s = Script::with_seed(build(config), list, seed);
-    let own = s.dialled();
-    s.connected(own).ready(own).whatever().events();
-    (s, own)
-}
-
-/// What the update since the last look made of the client.
-fn moves(s: &mut Script) -> Option<bool> {
-    let moves = |event| match event {
-        Event::Rebalanced { moves } => Some(moves),
-        _ => None,
-    };
-    s.events().into_iter().find_map(moves)
-}
-
-/// A client that moves, or stays, when the list grows like this; and its own.
-fn grown(config: &ConfigBuilder, old: &[&str], new: &[&str], wants: bool) -> (Script, usize) {
-    for seed in 0..100 {
-        let (mut s, own) = connected(config.clone(), old, seed);
-        s.at(10).set_nodes(new);
-        if moves(&mut s) == Some(wants) {
-            return (s, own);
-        }
-    }
-    panic!("a client in a hundred does");
-}
-
-#[track_caller]
-fn dial_among(lines: &[String]) -> usize {
-    let dials = lines
-        .iter()
-        .filter_map(|line| line.strip_prefix("connect n"));
-    let dials: Vec<usize> = dials.map(|node| node.parse().expect("a node")).collect();
-    assert_eq!(dials.len(), 1, "{lines:?}");
-    dials[0]
-}
 
 /// 7.7: 1 − n0/n1 move, each to an added server.
 #[test]
@@ -430,134 +383,6 @@ fn shutdown_ends_a_move() {
         assert!(came.contains(&format!("abort n{next}")) && came.contains(&"terminated".into()));
         s.no_deadline();
     }
-}
-
-fn keeping() -> ConfigBuilder {
-    sticky().make_before_break(true).drain_timeout(ms(5_000))
-}
-
-/// 7.7: make before break.
-#[test]
-fn the_old_connection_is_kept_until_the_new_one_is_ready() {
-    let (mut s, own) = grown(&keeping(), THREE, FIVE, true);
-    let first = s.dialled();
-    s.submit(any()).gives(&[&format!("write n{own} r0")]);
-    s.at(100).refused(first);
-    let second = s.dialled();
-    s.connected(second).whatever();
-    s.ready(second)
-        .whatever()
-        .submit(any())
-        .gives(&[&format!("write n{second} r1")]);
-    assert_eq!(s.state(own), NodeState::Disconnected);
-    let ended = |event| {
-        matches!(
-            event,
-            Event::Disconnected {
-                cause: Cause::Rebalanced,
-                ..
-            }
-        )
-    };
-    s.written(1).reply(1).whatever();
-    assert!(s.events().into_iter().any(ended));
-}
-
-/// 7.7: a request that was not handed over follows the client.
-#[test]
-fn what_the_old_connection_did_not_start_goes_to_the_new_one() {
-    let (mut s, own) = grown(&keeping(), THREE, FIVE, true);
-    let next = s.dialled();
-    s.submit(any()).gives(&[&format!("write n{own} r0")]);
-    s.connected(next).whatever().ready(next);
-    let lines = [
-        format!("withdraw n{own} r0"),
-        format!("close n{own}"),
-        format!("write n{next} r0"),
-    ];
-    s.gives(&[&lines[0], &lines[1], &lines[2]]);
-}
-
-/// 7.7: kept for good if no other becomes Ready by the drain deadline.
-#[test]
-fn the_old_connection_stays_for_good_when_the_move_comes_to_nothing() {
-    let (mut s, own) = grown(&keeping(), THREE, FIVE, true);
-    let next = s.dialled();
-    s.deadline(5_010)
-        .at(5_010)
-        .tick()
-        .gives(&[&format!("abort n{next}")])
-        .no_deadline();
-    s.at(60_000).tick().gives(&[]);
-    s.submit(any()).gives(&[&format!("write n{own} r0")]);
-    assert_eq!(s.view(next).last_failure, None);
-}
-
-/// 7.7: between the attempts of a move the lap's delay is kept.
-#[test]
-fn a_move_beside_the_old_connection_waits_after_a_lap() {
-    let (mut s, _) = grown(&keeping(), ONE, TWO, true);
-    let next = s.dialled();
-    s.refused(next).gives(&[]).deadline(1_010);
-    s.at(1_010).tick();
-    assert_eq!(s.dialled(), next);
-}
-
-/// 7.7: then the move goes on without it.
-#[test]
-fn the_old_connection_may_be_lost_meanwhile() {
-    let (mut s, own) = grown(&keeping(), THREE, FIVE, true);
-    let next = s.dialled();
-    s.closed(own)
-        .gives(&[])
-        .submit(any())
-        .gives(&[])
-        .deadline(10_010);
-    s.connected(next)
-        .whatever()
-        .ready(next)
-        .gives(&[&format!("write n{next} r0")]);
-}
-
-/// 7.7: not for a server that left.
-#[test]
-fn the_connection_to_a_server_that_left_is_not_kept() {
-    let (mut s, own) = connected(keeping(), FIVE, 0);
-    s.set_nodes(&without(FIVE, own));
-    let came = s.take();
-    assert_eq!(
-        (came.len(), came[0].starts_with("close")),
-        (2, true),
-        "{came:?}"
-    );
-    dial_among(&came);
-}
-
-/// 7.7: the server in setup is the own of a second list, not the one that is left.
-#[test]
-fn a_second_list_during_a_kept_move_counts_from_the_server_in_setup() {
-    let (mut s, own) = grown(&keeping(), THREE, FIVE, true);
-    let next = s.dialled();
-    // It is kept, and no server is added.
-    s.set_nodes(&[FIVE[own], FIVE[next]]).gives(&[]);
-    assert_eq!(moves(&mut s), Some(false));
-    s.connected(next)
-        .whatever()
-        .ready(next)
-        .gives(&[&format!("close n{own}")]);
-    s.submit(any()).gives(&[&format!("write n{next} r0")]);
-}
-
-/// 7.7: the own of a second list is lost, the old one still serves.
-#[test]
-fn a_second_list_without_the_server_in_setup_leads_to_another() {
-    let (mut s, own) = grown(&keeping(), THREE, FIVE, true);
-    let next = s.dialled();
-    s.set_nodes(&[FIVE[own], FIVE[7 - next]]);
-    let lines = [format!("abort n{next}"), format!("connect n{}", 7 - next)];
-    let came = s.take();
-    assert!(came.len() == 2 && came[0] == lines[0], "{came:?}");
-    s.submit(any()).gives(&[&format!("write n{own} r0")]);
 }
 
 /// 3.7: an attempt that a move aborts is no failure; the second in a row is.

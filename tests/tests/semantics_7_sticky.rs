@@ -244,7 +244,8 @@ fn each_order_is_as_likely() {
 /// 5.1: whatever keeps it from taking one.
 #[test]
 fn a_request_waits_for_the_one_node_when_it_is_full_throttled_or_blocked() {
-    let busy: [(&str, fn(&mut Script, usize)); 3] = [
+    type MakeBusy = fn(&mut Script, usize);
+    let busy: [(&str, MakeBusy); 3] = [
         ("full", |s, own| {
             s.submit(any()).gives(&[&format!("write n{own} r0")]);
         }),

@@ -27,7 +27,7 @@ use redial::{
     RequestOptions, Success,
 };
 
-pub use sticky::sticky;
+pub use sticky::{connected, dial_among, grown, moves, sticky, without};
 
 use crate::{
     step::{Answer, Call},

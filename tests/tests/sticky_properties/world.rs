@@ -1,28 +1,25 @@
-//! SEMANTICS 7.7, 7.8: what holds for a client under `Sticky` in every small world, however the list
-//! and the servers change. `PROPTEST_CASES` raises the number of runs.
+//! A client and a few servers, in virtual time. What must hold after each call is checked there.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
-use proptest::{collection::vec, prelude::*, sample::select};
 use redial::{
-    Action, Backoff, CloseError, Cluster, Config, ConnectError, ConnectionId, Event, Input,
-    Instant, Jitter, Limit, Limits, NodeId, NodeSpec, NodeState, Output, ReplyTo, RequestOptions,
-    SelectionPolicy, SetupTimeout, Verdict,
+    Action, CloseError, Cluster, Config, ConnectError, ConnectionId, Event, Input, Instant, Limits,
+    NodeId, NodeSpec, NodeState, Output, ReplyTo, RequestOptions, Verdict,
 };
 use redial_tests::{
-    step::{Call, Step},
+    step::{Answer, Call, Step},
     watched::Watched,
 };
 
-const HOSTS: usize = 6;
-const LAP: u64 = 1_000;
+pub(crate) const HOSTS: usize = 6;
+pub(crate) const LAP: u64 = 1_000;
 
 /// How a server treats a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Manner {
+pub(crate) enum Manner {
     Works,
     Refuses,
     Hangs,
@@ -31,7 +28,7 @@ enum Manner {
     DropsWhenReady,
 }
 
-const MANNERS: [Manner; 6] = [
+pub(crate) const MANNERS: [Manner; 6] = [
     Manner::Works,
     Manner::Refuses,
     Manner::Hangs,
@@ -41,7 +38,7 @@ const MANNERS: [Manner; 6] = [
 ];
 
 #[derive(Clone, Debug)]
-enum Op {
+pub(crate) enum Op {
     /// The hosts of this mask, rotated.
     List(u8, usize),
     /// The same list in other orders and cases, so often.
@@ -55,86 +52,16 @@ enum Op {
 }
 
 #[derive(Clone, Debug)]
-struct Plan {
-    seed: u64,
-    config: Config,
-    bound: bool,
-    latency: u64,
-    manners: Vec<Manner>,
-    ops: Vec<(u64, Op)>,
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) config: Config,
+    pub(crate) bound: bool,
+    pub(crate) latency: u64,
+    pub(crate) manners: Vec<Manner>,
+    pub(crate) ops: Vec<(u64, Op)>,
 }
 
-fn config() -> impl Strategy<Value = Config> {
-    let share = SetupTimeout::SessionShare {
-        session_timeout: ms(6_000),
-    };
-    let setup = select(vec![share, Backoff::constant(ms(2_000)).into()]);
-    let hedge = select(vec![Limit::Never, Limit::After(ms(100))]);
-    let backoff = select(vec![
-        Backoff::constant(ms(0)),
-        Backoff::constant(ms(300)),
-        Backoff::new(ms(50), ms(1_000), 2),
-    ]);
-    let start = select(vec![0, 500]);
-    (setup, hedge, backoff, start, any::<[bool; 3]>()).prop_map(
-        |(setup, hedge, backoff, start, [keeps, handshake, drops])| {
-            Config::builder()
-                .selection(SelectionPolicy::Sticky)
-                .connection_setup_timeout(setup)
-                .hedge_delay(hedge)
-                .reconnect_backoff(backoff)
-                .jitter(if drops { Jitter::None } else { Jitter::Full })
-                .make_before_break(keeps)
-                .handshake(handshake)
-                .lap_delay(ms(LAP))
-                .start_delay(ms(start))
-                .drain_timeout(ms(3_000))
-                .address_attempt_delay(Limit::Never)
-                .max_in_flight(2u32)
-                .keepalive_interval(Limit::After(ms(2_000)))
-                .keepalive_timeout(ms(1_000))
-                .build()
-                .expect("it makes sense")
-        },
-    )
-}
-
-fn op() -> impl Strategy<Value = Op> {
-    let host = || 0..HOSTS;
-    prop_oneof![
-        4 => (1..1u8 << HOSTS, host()).prop_map(|(mask, turn)| Op::List(mask, turn)),
-        1 => (1..4usize).prop_map(Op::Equal),
-        3 => (host(), select(&MANNERS[..])).prop_map(|(host, manner)| Op::Manner(host, manner)),
-        1 => host().prop_map(Op::Crash),
-        1 => (host(), 1..3_000u64).prop_map(|(host, until)| Op::Throttle(host, until)),
-        2 => Just(Op::Submit),
-        1 => host().prop_map(Op::SubmitOn),
-    ]
-}
-
-fn plan() -> impl Strategy<Value = Plan> {
-    let pause = prop_oneof![0..3u64, 0..100u64, 0..3_000u64];
-    let manners = vec(select(&MANNERS[..]), HOSTS);
-    let ops = vec((pause, op()), 1..40);
-    (
-        any::<u64>(),
-        config(),
-        any::<bool>(),
-        1..60u64,
-        manners,
-        ops,
-    )
-        .prop_map(|(seed, config, bound, latency, manners, ops)| Plan {
-            seed,
-            config,
-            bound,
-            latency,
-            manners,
-            ops,
-        })
-}
-
-fn ms(millis: u64) -> Duration {
+pub(crate) fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
@@ -148,10 +75,10 @@ struct Link {
 }
 
 /// A client and its servers.
-struct World {
+pub(crate) struct World {
     watched: Watched,
-    plan: Plan,
-    now: Instant,
+    pub(crate) plan: Plan,
+    pub(crate) now: Instant,
     /// What will be told, and when.
     facts: BTreeMap<(Instant, u64), Input>,
     told: u64,
@@ -161,15 +88,15 @@ struct World {
     /// Until when each host rests, whether it is listed or not.
     rests: [Option<Instant>; HOSTS],
     calls_now: u32,
-    updates: u64,
-    attempts: u64,
-    readies: u64,
-    open: BTreeSet<redial::RequestId>,
-    terminated: bool,
+    pub(crate) updates: u64,
+    pub(crate) attempts: u64,
+    pub(crate) readies: u64,
+    pub(crate) open: BTreeSet<redial::RequestId>,
+    pub(crate) terminated: bool,
 }
 
 impl World {
-    fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: Plan) -> Self {
         Self {
             watched: Watched::new(&plan.config, plan.seed, Instant::ORIGIN),
             plan,
@@ -189,11 +116,11 @@ impl World {
         }
     }
 
-    fn cluster(&self) -> &Cluster {
+    pub(crate) fn cluster(&self) -> &Cluster {
         self.watched.cluster()
     }
 
-    fn call(&mut self, call: Call) -> Step {
+    pub(crate) fn call(&mut self, call: Call) -> Step {
         self.calls_now += 1;
         assert!(self.calls_now < 500, "a busy loop at {}", self.now);
         let step = self.watched.call(self.now, call);
@@ -202,7 +129,7 @@ impl World {
             let host = (0..HOSTS).find(|host| view.spec.endpoint.to_string() == name(*host));
             self.hosts.insert(view.id, host.expect("a host"));
         }
-        if let redial_tests::step::Answer::Submit(Ok(request)) = step.answer {
+        if let Answer::Submit(Ok(request)) = step.answer {
             self.open.insert(request);
         }
         for output in &step.outputs {
@@ -244,13 +171,13 @@ impl World {
                 }
             }
             Output::Action(Action::Handshake { connection }) => {
-                if !matches!(
-                    self.links[&connection].manner,
-                    Manner::HangsInHandshake | Manner::DropsBeforeReady
-                ) {
-                    let limits = Limits::NONE;
-                    self.tell(latency, Input::HandshakeDone { connection, limits });
-                }
+                let hangs = [Manner::HangsInHandshake, Manner::DropsBeforeReady];
+                let after = match hangs.contains(&self.links[&connection].manner) {
+                    true => 1_000_000,
+                    false => latency,
+                };
+                let limits = Limits::NONE;
+                self.tell(after, Input::HandshakeDone { connection, limits });
             }
             Output::Action(Action::Write {
                 connection, serial, ..
@@ -337,7 +264,7 @@ impl World {
         }
     }
 
-    fn run_until(&mut self, end: Instant) {
+    pub(crate) fn run_until(&mut self, end: Instant) {
         loop {
             let deadline = self.cluster().poll_timeout().map(|deadline| deadline.at);
             let fact = self.facts.first_key_value().map(|((at, _), _)| *at);
@@ -387,7 +314,7 @@ impl World {
         }
     }
 
-    fn set_nodes(&mut self, listed: Vec<usize>) -> Step {
+    pub(crate) fn set_nodes(&mut self, listed: Vec<usize>) -> Step {
         let list = listed
             .iter()
             .map(|host| name(*host).parse::<NodeSpec>().expect("an endpoint"));
@@ -397,7 +324,7 @@ impl World {
         self.call(Call::SetNodes(list))
     }
 
-    fn op(&mut self, op: &Op) {
+    pub(crate) fn op(&mut self, op: &Op) {
         match *op {
             Op::List(mask, turn) => {
                 let mut listed: Vec<usize> =
@@ -452,95 +379,11 @@ impl World {
     }
 
     /// All the ops, from a list of all servers on.
-    fn run_ops(&mut self) {
+    pub(crate) fn run_ops(&mut self) {
         self.set_nodes((0..HOSTS).collect());
         for (pause, op) in std::mem::take(&mut self.plan.ops) {
             self.run_until(self.now + ms(pause));
             self.op(&op);
         }
     }
-}
-
-fn cases(default: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(default),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(300))]
-
-    /// 7.7, Z17, Z27, Z29, Z35: in every step; and when the servers work again, the client is connected soon, to a
-    /// listed one, and everything completes.
-    #[test]
-    fn a_client_has_one_listed_server_and_finds_one_that_works(plan in plan()) {
-        let mut world = World::new(plan);
-        world.run_ops();
-        world.plan.manners = vec![Manner::Works; HOSTS];
-        world.run_until(world.now + ms(3_000));
-        world.op(&Op::Submit);
-        // A hanging attempt, a rest, a lap, a start delay, and the way to Ready; a throttle besides.
-        world.run_until(world.now + ms(6_000 + 1_000 + LAP + 500 + 200 + 3_000));
-        let stats = world.cluster().stats();
-        prop_assert!(stats.nodes_ready >= 1, "{stats:?}");
-        prop_assert!(world.open.is_empty(), "{:?} wait", world.open);
-        // Then it is quiet: a keepalive now and then, and nothing is dialled.
-        let attempts = world.attempts;
-        world.run_until(world.now + ms(60_000));
-        prop_assert_eq!(world.attempts, attempts);
-        world.call(Call::Shutdown(ms(500)));
-        world.run_until(world.now + ms(500));
-        prop_assert!(world.terminated && world.open.is_empty());
-        prop_assert_eq!(world.cluster().poll_timeout(), None);
-    }
-
-    /// 7.8: lists that flap make no client dial more often than laps allow.
-    #[test]
-    fn flapping_lists_reset_no_lap(plan in plan(), lists in vec(1..1u8 << HOSTS, 2), pause in 1..50u64) {
-        let mut plan = plan;
-        let config = plan.config.to_builder().hedge_delay(Limit::Never);
-        plan.config = config.build().expect("it makes sense");
-        let mut world = World::new(plan);
-        world.plan.manners = vec![Manner::Refuses; HOSTS];
-        world.set_nodes((0..HOSTS).collect());
-        for round in 0..200 {
-            world.run_until(world.now + ms(pause));
-            world.op(&Op::List(lists[round % 2], round % HOSTS));
-        }
-        let laps = world.now.as_nanos() / 1_000_000 / LAP + 2;
-        let most = laps * HOSTS as u64 + aborted_by_updates(&world);
-        prop_assert!(world.attempts <= most, "{} attempts, {laps} laps", world.attempts);
-    }
-}
-
-/// An update may take an attempt away, and another begins in the same step.
-fn aborted_by_updates(world: &World) -> u64 {
-    world
-        .updates
-        .min(world.attempts - world.cluster().stats().failures_connect)
-}
-
-/// A property of worlds in which nothing happens would say nothing.
-#[test]
-fn the_worlds_are_eventful() {
-    use proptest::{strategy::ValueTree, test_runner::TestRunner};
-    let mut runner = TestRunner::deterministic();
-    let (mut readies, mut attempts, mut moves) = (0, 0, 0);
-    for _ in 0..50 {
-        let plan = plan().new_tree(&mut runner).expect("a plan").current();
-        let mut world = World::new(plan);
-        world.run_ops();
-        readies += world.readies;
-        attempts += world.attempts;
-        moves += world.updates;
-    }
-    assert!(
-        readies > 200 && attempts > 1_000 && moves > 300,
-        "{readies} {attempts} {moves}"
-    );
 }
