@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use redial::{Backoff, Cause, Event, NodeState, Stage};
+use redial::{Backoff, Cause, NodeState, Stage};
 use redial_tests::script::{
     Script, any, build, connected, dial_among, grown, moves, ms, sticky, t, without,
 };

@@ -180,6 +180,26 @@ fn both_the_lap_and_the_backoff_are_waited_for() {
     }
 }
 
+/// 2.2, 3.6: nor before the governor lets it.
+#[test]
+fn the_governor_is_waited_for_too() {
+    let mut s = Script::new(build(sticky().attempts_per_second(Some(1))), TWO);
+    let first = s.dialled();
+    s.at(300).refused(first).gives(&[]).deadline(1_000);
+    s.at(1_000).tick();
+    let second = s.dialled();
+    s.at(1_500).refused(second).gives(&[]).deadline(2_500);
+}
+
+/// 8.1: `warm` keeps it.
+#[test]
+fn the_one_node_is_not_closed_for_idleness() {
+    let mut s = Script::new(build(sticky().max_idle(after(1_000))), TWO);
+    let own = connect(&mut s);
+    s.run_to(10_000).gives(&[]);
+    assert_eq!(s.state(own), NodeState::Ready);
+}
+
 /// 7.8: a node that rests is passed over, and has its turn when it comes round again.
 #[test]
 fn a_node_that_rests_is_passed_over() {

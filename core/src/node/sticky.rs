@@ -4,7 +4,7 @@
 //! the one after the last that was tried or connected. A move to another server (7.7) tries its
 //! servers first; then the ring goes on.
 
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
 use super::{Ending, dial::DialFor};
 use crate::{
@@ -414,6 +414,28 @@ impl Cluster {
 
     pub(crate) fn move_is_timed(&self) -> bool {
         self.sticky.as_ref().is_some_and(|sticky| sticky.leaves)
+    }
+
+    /// Checks, between two calls, what is known of the client's node.
+    pub(crate) fn audit_sticky(&self) -> Result<(), String> {
+        let Some(sticky) = &self.sticky else {
+            return Ok(());
+        };
+        let state = |id: NodeId| Some(self.nodes.get(id.index, id.generation)?.state);
+        let must = |holds: bool, what: &str| holds.then_some(()).ok_or_else(|| what.into());
+        let connected = sticky.connected.map(state);
+        let is_ready = connected.is_none_or(|state| state == Some(NodeState::Ready));
+        must(is_ready, "the client's node is not Ready")?;
+        must(
+            connected.is_some() || !sticky.leaves,
+            "no node, and it is kept for a move",
+        )?;
+        let waits = self.trying().is_some() || !sticky.first.is_empty();
+        let has_one = connected.is_some() || self.ready_nodes == 0 || waits;
+        must(
+            has_one || !self.is_running(),
+            "no node, and one that is Ready",
+        )
     }
 
     pub(crate) fn stop_sticking(&mut self) {

@@ -10,6 +10,14 @@ use redial_tests::step::Call;
 use world::{HOSTS, LAP, MANNERS, Manner, Op, Plan, World, ms};
 
 fn config() -> impl Strategy<Value = Config> {
+    let zookeeper = Config::zookeeper(ms(9_000))
+        .to_builder()
+        .max_in_flight(2u32);
+    let zookeeper = zookeeper.drain_timeout(ms(3_000)).build();
+    prop_oneof![4 => own_config(), 1 => Just(zookeeper.expect("it makes sense"))]
+}
+
+fn own_config() -> impl Strategy<Value = Config> {
     let share = SetupTimeout::SessionShare {
         session_timeout: ms(6_000),
     };
@@ -36,8 +44,8 @@ fn config() -> impl Strategy<Value = Config> {
                 .drain_timeout(ms(3_000))
                 .address_attempt_delay(Limit::Never)
                 .max_in_flight(2u32)
-                .keepalive_interval(Limit::After(ms(2_000)))
-                .keepalive_timeout(ms(1_000))
+                .keepalive_interval(Limit::After(ms(3_000)))
+                .keepalive_timeout(ms(3_000))
                 .build()
                 .expect("it makes sense")
         },
@@ -64,19 +72,22 @@ fn plan() -> impl Strategy<Value = Plan> {
     (
         any::<u64>(),
         config(),
-        any::<bool>(),
+        any::<[bool; 2]>(),
         1..60u64,
         manners,
         ops,
     )
-        .prop_map(|(seed, config, bound, latency, manners, ops)| Plan {
-            seed,
-            config,
-            bound,
-            latency,
-            manners,
-            ops,
-        })
+        .prop_map(
+            |(seed, config, [bound, session], latency, manners, ops)| Plan {
+                seed,
+                config,
+                bound,
+                session,
+                latency,
+                manners,
+                ops,
+            },
+        )
 }
 
 fn cases(default: u32) -> ProptestConfig {
@@ -103,7 +114,11 @@ proptest! {
         world.run_until(world.now + ms(3_000));
         world.op(&Op::Submit);
         // A hanging attempt, a rest, a lap, a start delay, and the way to Ready; a throttle besides.
-        world.run_until(world.now + ms(6_000 + 1_000 + LAP + 500 + 200 + 3_000));
+        world.run_until(world.now + ms(9_000 + 1_000 + LAP + 500 + 200 + 3_000));
+        if world.terminated {
+            prop_assert!(world.plan.session && world.open.is_empty(), "the session was over");
+            return Ok(());
+        }
         let stats = world.cluster().stats();
         prop_assert!(stats.nodes_ready >= 1, "{stats:?}");
         prop_assert!(world.open.is_empty(), "{:?} wait", world.open);
@@ -158,7 +173,7 @@ fn the_worlds_are_eventful() {
         moves += world.updates;
     }
     assert!(
-        readies > 200 && attempts > 1_000 && moves > 300,
+        readies > 200 && attempts > 400 && moves > 300,
         "{readies} {attempts} {moves}"
     );
 }

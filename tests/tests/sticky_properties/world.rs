@@ -56,6 +56,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) config: Config,
     pub(crate) bound: bool,
+    /// Handshakes give a session, with the keepalive that is configured.
+    pub(crate) session: bool,
     pub(crate) latency: u64,
     pub(crate) manners: Vec<Manner>,
     pub(crate) ops: Vec<(u64, Op)>,
@@ -176,7 +178,10 @@ impl World {
                     true => 1_000_000,
                     false => latency,
                 };
-                let limits = Limits::NONE;
+                let limits = match self.plan.session {
+                    true => Limits::NONE.with_session(ms(9_000)),
+                    false => Limits::NONE,
+                };
                 self.tell(after, Input::HandshakeDone { connection, limits });
             }
             Output::Action(Action::Write {
