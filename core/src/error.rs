@@ -105,6 +105,10 @@ pub enum Cause {
     /// The client moves to another server of a new list. Planned.
     #[error("moved to another server")]
     Rebalanced,
+    /// A second attempt in a row was aborted because another node was faster, or for a move: no
+    /// failure of its own doing, but counted as one, so that it is not tried for ever in vain.
+    #[error("aborted twice in a row")]
+    AbortedTwice,
     /// The session is over.
     #[error("the session is over")]
     SessionExpired,

@@ -38,6 +38,7 @@ impl Cluster {
             self.audit_connection(c, connection)
                 .map_err(|what| format!("{id}: {what}"))?;
         }
+        self.audit_sticky()?;
         self.audit_requests()?;
         self.audit_counts()?;
         self.audit_sources()?;

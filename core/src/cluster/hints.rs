@@ -38,7 +38,7 @@ impl Cluster {
         }
     }
 
-    fn is_listed(&self, node: NodeId) -> bool {
+    pub(crate) fn is_listed(&self, node: NodeId) -> bool {
         self.nodes.get(node.index, node.generation).is_some()
     }
 

@@ -480,6 +480,7 @@ impl Cluster {
         let result = work(self);
         match self.run {
             Run::Running => {
+                self.stick_to_who_is_ready();
                 if !(self.to_serve.is_empty() && self.any_queue.is_empty()) {
                     self.hand_over();
                 }

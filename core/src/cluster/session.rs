@@ -12,13 +12,19 @@ pub(crate) struct Session {
 }
 
 impl Cluster {
-    /// The handshake said how long a session lasts.
+    /// The handshake said how long a session lasts. Setup shares and keepalives follow at once.
     pub(crate) fn session_begins(&mut self, timeout: Option<Duration>) {
-        if let Some(timeout) = timeout {
-            let heard = self.now;
-            self.session = Some(Session { timeout, heard });
-            self.arm_session();
-            self.share_setup_time();
+        let Some(timeout) = timeout else {
+            return;
+        };
+        let heard = self.now;
+        self.session = Some(Session { timeout, heard });
+        self.arm_session();
+        self.share_setup_time();
+        let mut next = self.ready_connection_from(0);
+        while let Some(c) = next {
+            self.arm_keepalive(c);
+            next = self.ready_connection_from(c + 1);
         }
     }
 

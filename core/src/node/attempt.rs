@@ -255,8 +255,9 @@ impl Cluster {
         node.aborts_in_a_row = 0;
         self.setup_failures_now += 1;
         self.node_failed(n, ending);
-        if for_any {
-            self.sticky_ended();
+        match for_any {
+            true => self.sticky_ended(),
+            false => self.rest_for_a_lap(n),
         }
     }
 

@@ -5,13 +5,11 @@ use core::cmp::Reverse;
 use crate::{Cluster, Instant, Limit, NodeState, Warm, collections::IndexedHeap, timers::Timer};
 
 /// The order in which nodes are dialled: those that are not throttled first, then never tried
-/// before tried, then the oldest last attempt; ties were drawn when the node came. Under `Sticky` in
-/// the order of laps, and of the places that were drawn.
+/// before tried, then the oldest last attempt; ties were drawn when the node came. (`Sticky` has an
+/// order of its own.)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct DialKey {
     throttled: bool,
-    /// Under `Sticky`, where the last attempt does not count.
-    lap: u64,
     last_attempt: Option<Instant>,
     tie: u64,
 }
@@ -92,8 +90,7 @@ impl Cluster {
         let node = &self.nodes[n];
         let key = DialKey {
             throttled: self.throttled.contains(n),
-            lap: node.lap,
-            last_attempt: node.last_attempt.filter(|_| self.sticky.is_none()),
+            last_attempt: node.last_attempt,
             tie: node.tie,
         };
         let rests_until = node.next_attempt.filter(|&at| at > self.now);
@@ -187,8 +184,8 @@ impl Cluster {
     /// Those that requests wait for first, a request for any node counting for the node that 5.1
     /// would dial; of these, whose next-attempt time is the earliest (3.6).
     fn next_to_dial(&mut self) -> Option<(u32, DialFor)> {
-        let next = self.next_dialable();
-        let for_any = next.zip(self.is_due_for_any());
+        let for_any = self.is_due_for_any();
+        let for_any = for_any.and_then(|hedge| self.next_dialable().map(|n| (n, hedge)));
         let key = |n| self.wanted_key(n);
         let any_key = for_any.map(|(n, _)| WantedKey {
             only_warm: false,
@@ -205,12 +202,12 @@ impl Cluster {
             }
             return Some((n, DialFor::Any { hedge }));
         }
-        let next = next?;
         if self.wants_another && self.setup_nodes == 0 && self.sticky.is_none() {
-            return Some((next, DialFor::Any { hedge: false }));
+            return Some((self.next_dialable()?, DialFor::Any { hedge: false }));
         }
         let for_warm = self.warm_misses_a_node() && self.dials_not_before() <= self.now;
-        for_warm.then(|| (next, self.dial_for_warm()))
+        let next = for_warm.then(|| self.next_dialable())??;
+        Some((next, self.dial_for_warm()))
     }
 
     /// Whether a node is to be dialled now for requests that name none, and whether as a hedge (3.7).

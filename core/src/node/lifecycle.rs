@@ -68,6 +68,7 @@ impl Cluster {
 
     /// A Ready connection is lost: a failure, after which everything on it is settled.
     pub(crate) fn lost(&mut self, c: u32, cause: Cause, reported: bool) {
+        let is_own = self.sticks_to() == Some(self.connections[c].node.index);
         let n = self.part(c);
         self.address_lost(c, n);
         let ending = Ending {
@@ -75,6 +76,9 @@ impl Cluster {
             cause,
         };
         self.node_failed(n, ending);
+        if !is_own {
+            self.rest_for_a_lap(n);
+        }
         self.end_connection(c, cause, reported);
     }
 

@@ -70,8 +70,6 @@ pub(crate) struct Node {
     setup_draws: u64,
     /// Breaks ties between nodes of the same age, so that clients with one list spread.
     pub(crate) tie: u64,
-    /// In which lap of `Sticky` it has its next turn.
-    pub(crate) lap: u64,
     /// Attempts in a row that were aborted without a failure (3.7).
     pub(crate) aborts_in_a_row: u32,
 
@@ -118,7 +116,6 @@ impl Node {
             backoff_draws: 0,
             setup_draws: 0,
             tie,
-            lap: 0,
             aborts_in_a_row: 0,
             queue: Heap::new(),
             fail_fast: Heap::new(),

@@ -1,14 +1,14 @@
 //! One node at a time, in an order of the client's own (SEMANTICS 7.7, 7.8; 3.7 under `Sticky`).
 //!
-//! The order is a ring: a node's place in it was drawn when the node came. Whoever has been tried has
-//! its next turn a lap later. A move to another server (7.7) tries its servers first; then the ring
-//! goes on.
+//! The order is a ring: a node's place in it was drawn when the node came, and the next to be tried is
+//! the one after the last that was tried or connected. A move to another server (7.7) tries its
+//! servers first; then the ring goes on.
 
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
-use super::{Ending, Phase, dial::DialFor};
+use super::{Ending, dial::DialFor};
 use crate::{
-    Cause, Cluster, Config, Decision, Event, Instant, Moving, NodeId, NodeSpec, NodeState, Plan,
+    Cause, Cluster, Config, Decision, Event, Instant, NodeId, NodeSpec, NodeState, Plan,
     SelectionPolicy, Stage,
     collections::NONE,
     rng::{Purpose, Rng},
@@ -25,12 +25,16 @@ pub(crate) struct Sticky {
     /// The node that was connected last, and its entry if it has left.
     last: Option<NodeId>,
     last_left: Option<NodeSpec>,
-    /// Tried before the ring goes on: the server to stay with, or the next of a move.
-    front: Option<NodeId>,
-    moving: Option<Moving<NodeId>>,
-    /// Lap and place of the node that was tried last.
-    cursor: (u64, u64),
-    /// How many nodes had their turn since the lap began.
+    /// Tried before the ring goes on, taken from the end: the server to stay with, or those of a
+    /// move.
+    first: Vec<NodeId>,
+    /// The place in the ring of the node that was tried or connected last.
+    place: u64,
+    /// With `make_before_break`: `connected` is kept until a move has found another.
+    leaves: bool,
+    /// When it is kept for good instead.
+    move_timer: TimerSlot,
+    /// How many had their turn since the lap began.
     tried: u32,
     /// No attempt begins before: the end of the lap's delay and of the start delay.
     not_before: Instant,
@@ -38,8 +42,6 @@ pub(crate) struct Sticky {
     was_up: bool,
     delays: Rng,
     decisions: Rng,
-    /// When a move with the old connection kept is given up.
-    move_timer: TimerSlot,
 }
 
 impl Sticky {
@@ -49,27 +51,23 @@ impl Sticky {
             trying: None,
             last: None,
             last_left: None,
-            front: None,
-            moving: None,
-            cursor: (0, 0),
+            first: Vec::new(),
+            place: 0,
+            leaves: false,
+            move_timer: TimerSlot::UNARMED,
             tried: 0,
             not_before: now,
             was_up: false,
             delays: Rng::new(seed, Purpose::StartDelay, 0),
             decisions: Rng::new(seed, Purpose::Decision, 0),
-            move_timer: TimerSlot::UNARMED,
         })
     }
 
-    /// In which lap a new node has its first turn.
-    pub(crate) fn first_lap(&self, place: u64) -> u64 {
-        let (lap, last) = self.cursor;
-        lap + u64::from(place <= last && self.cursor != (0, 0))
-    }
-
-    /// The old connection is kept until the move has found another.
-    fn keeps_old(&self) -> bool {
-        self.connected.is_some() && self.moving.is_some()
+    /// A node leaves. The one that was connected last is known by its entry if it comes back.
+    pub(crate) fn node_leaves(&mut self, id: NodeId, spec: &NodeSpec) {
+        if self.last == Some(id) {
+            self.last_left = Some(spec.clone());
+        }
     }
 }
 
@@ -77,7 +75,9 @@ impl Sticky {
 pub(crate) struct BeforeUpdate {
     listed: Vec<NodeId>,
     own: Option<NodeId>,
-    was_connected: bool,
+    connected: Option<NodeId>,
+    /// The own is connected or in setup.
+    is_active: bool,
 }
 
 impl Cluster {
@@ -89,8 +89,7 @@ impl Cluster {
 
     /// Whether a move goes on beside the old connection, and its next server is to be dialled.
     pub(crate) fn move_wants_a_node(&self) -> bool {
-        let sticky = self.sticky.as_ref();
-        sticky.is_some_and(Sticky::keeps_old) && self.trying().is_none()
+        self.move_is_timed() && self.trying().is_none()
     }
 
     /// Before this no node is dialled for requests that name none.
@@ -104,37 +103,40 @@ impl Cluster {
     fn trying(&self) -> Option<NodeId> {
         let id = self.sticky.as_ref()?.trying?;
         let node = self.nodes.get(id.index, id.generation)?;
-        node.state.is_setup().then_some(id)
+        (node.attempt != NONE && self.attempts[node.attempt].for_any).then_some(id)
     }
 
-    /// The node to be dialled next: who has precedence if it can be dialled now, else the ring's.
-    pub(crate) fn next_dialable(&mut self) -> Option<u32> {
-        while let Some(sticky) = &mut self.sticky
-            && let Some(front) = sticky.front
-        {
-            let is_alive = self.nodes.get(front.index, front.generation).is_some();
-            if is_alive && self.dialable.contains(front.index) {
-                return Some(front.index);
-            }
-            sticky.front = sticky.moving.as_mut().and_then(Iterator::next);
+    /// The node to be dialled next of those that can be dialled now.
+    pub(crate) fn next_dialable(&self) -> Option<u32> {
+        let (_, oldest) = self.dialable.peek()?;
+        let Some(sticky) = &self.sticky else {
+            return Some(oldest);
+        };
+        let is_dialable = |id: &&NodeId| self.is_listed(**id) && self.dialable.contains(id.index);
+        if let Some(first) = sticky.first.iter().rev().find(is_dialable) {
+            return Some(first.index);
         }
-        let (_, next) = self.dialable.peek()?;
-        Some(next)
+        // Throttled ones last; of the others the next round the ring.
+        let steps = |tie: u64| tie.wrapping_sub(sticky.place).wrapping_sub(1);
+        let dialable = self
+            .nodes
+            .iter()
+            .filter(|(n, _)| self.dialable.contains(*n));
+        dialable
+            .min_by_key(|(n, node)| (self.throttled.contains(*n), steps(node.tie)))
+            .map(|(n, _)| n)
     }
 
-    /// The node is being dialled for requests that name none: it has had its turn.
+    /// The node is being dialled for requests that name none: it has its turn.
     pub(crate) fn take_turn(&mut self, n: u32) {
         let id = self.node_id(n);
         let Some(sticky) = &mut self.sticky else {
             return;
         };
-        let node = &mut self.nodes[n];
-        if sticky.front == Some(id) {
-            sticky.front = sticky.moving.as_mut().and_then(Iterator::next);
-        } else {
-            sticky.cursor = (node.lap, node.tie);
+        if let Some(turn) = sticky.first.iter().rposition(|first| *first == id) {
+            sticky.first.truncate(turn);
         }
-        node.lap += 1;
+        sticky.place = self.nodes[n].tie;
         sticky.trying = Some(id);
         sticky.tried += 1;
     }
@@ -158,6 +160,17 @@ impl Cluster {
         sticky.not_before = sticky.not_before.max(at);
     }
 
+    /// A node that requests are bound to is a lap of its own: where there is no backoff, it is not
+    /// dialled for them again and again.
+    pub(crate) fn rest_for_a_lap(&mut self, n: u32) {
+        if self.sticky.is_some() {
+            let at = self.now + self.config.lap_delay;
+            let next_attempt = &mut self.nodes[n].next_attempt;
+            *next_attempt = (*next_attempt).max(Some(at));
+            self.update_idle(n);
+        }
+    }
+
     /// A transport is up. At most one connection is ever in Handshaking: the one that is gives way.
     pub(crate) fn sticky_transport_is_up(&mut self, a: u32) {
         let Some(sticky) = &mut self.sticky else {
@@ -165,68 +178,89 @@ impl Cluster {
         };
         sticky.was_up = true;
         if self.attempts[a].for_any {
-            self.abort_losers(self.attempts[a].node, |state| {
-                state == NodeState::Handshaking
-            });
+            let winner = self.attempts[a].node;
+            let shakes_hands = |state| state == NodeState::Handshaking;
+            self.abort_others(winner, Cause::LostHedge, shakes_hands);
         }
     }
 
-    /// A node is Ready. If the client has none, or was moving, this is its node now.
+    /// A node is Ready. If the client has none, or was moving to it, this is its node now.
     pub(crate) fn sticky_is_ready(&mut self, n: u32) {
         let id = self.node_id(n);
         let Some(sticky) = &mut self.sticky else {
             return;
         };
-        let arrives = sticky.trying == Some(id);
-        if sticky.connected.is_some() && !(arrives && sticky.moving.is_some()) {
+        let arrives = sticky.leaves && sticky.trying == Some(id);
+        if sticky.connected.is_some() && !arrives {
             return;
         }
         let old = sticky.connected.replace(id);
-        self.end_move();
-        let Some(sticky) = &mut self.sticky else {
-            return;
-        };
         (sticky.last, sticky.last_left) = (Some(id), None);
-        sticky.tried = 1;
-        self.abort_losers(n, |_| true);
+        sticky.place = self.nodes[n].tie;
+        self.refused_at = None;
+        self.end_move();
+        self.abort_others(n, Cause::LostHedge, |_| true);
+        if let Some(sticky) = &mut self.sticky {
+            sticky.tried = 1;
+        }
         if let Some(old) = old {
             self.detach(self.nodes[old.index].connection, Cause::Rebalanced);
         }
     }
 
-    /// A node has parted from its Ready connection. If it was the client's, another that is Ready for
-    /// requests bound to it takes its place.
+    /// A node has parted from its Ready connection.
     pub(crate) fn sticky_parted(&mut self, n: u32) {
         let id = self.node_id(n);
-        let Some(sticky) = &mut self.sticky else {
+        if let Some(sticky) = &mut self.sticky
+            && sticky.connected == Some(id)
+        {
+            sticky.connected = None;
+            sticky.leaves = false;
+            self.timers.clear(&mut sticky.move_timer);
+            self.sticky_ended();
+        }
+    }
+
+    /// A client that has no node and tries none takes one that is Ready for requests bound to it,
+    /// unless another has its turn first. The last part of a call.
+    pub(crate) fn stick_to_who_is_ready(&mut self) {
+        let Some(sticky) = &self.sticky else {
             return;
         };
-        if sticky.connected != Some(id) {
+        if self.ready_nodes == 0 || sticky.connected.is_some() || self.trying().is_some() {
             return;
         }
-        sticky.connected = None;
-        self.timers.clear(&mut sticky.move_timer);
-        let rng = &mut self.selection_rng;
-        match self.ready.pick(rng, &self.nodes, None, None) {
-            Some(other) => self.sticky_is_ready(other),
-            None => self.sticky_ended(),
+        let is_ready = |id: NodeId| {
+            let node = self.nodes.get(id.index, id.generation);
+            node.is_some_and(|node| node.state == NodeState::Ready)
+        };
+        let next = match sticky.first.last() {
+            Some(first) => Some(*first),
+            None => self
+                .nodes
+                .iter()
+                .map(|(n, _)| self.node_id(n))
+                .find(|id| is_ready(*id)),
+        };
+        if let Some(next) = next.filter(|id| is_ready(*id)) {
+            self.sticky_is_ready(next.index);
         }
     }
 
     /// Aborts the other attempts that were begun for requests that name no node.
-    fn abort_losers(&mut self, winner: u32, which: impl Fn(NodeState) -> bool) {
+    fn abort_others(&mut self, winner: u32, cause: Cause, which: impl Fn(NodeState) -> bool) {
         let mut next = self.attempts.next_from(0);
         while let Some(a) = next {
             next = self.attempts.next_from(a + 1);
             let n = self.attempts[a].node;
             if self.attempts[a].for_any && n != winner && which(self.nodes[n].state) {
-                self.abort_loser(n, Cause::LostHedge);
+                self.abort_counted(n, cause);
             }
         }
     }
 
-    /// That is no failure, but two in a row for a node are one.
-    fn abort_loser(&mut self, n: u32, cause: Cause) {
+    /// Aborts an attempt. That is no failure, but two in a row for a node are one.
+    fn abort_counted(&mut self, n: u32, cause: Cause) {
         let node = &mut self.nodes[n];
         node.aborts_in_a_row += 1;
         if node.aborts_in_a_row < 2 {
@@ -237,7 +271,7 @@ impl Cluster {
             NodeState::Handshaking => Stage::Handshake,
             _ => Stage::Connect,
         };
-        let a = node.attempt;
+        let (a, cause) = (node.attempt, Cause::AbortedTwice);
         self.attempt_failed(a, Ending { stage, cause });
     }
 
@@ -245,36 +279,46 @@ impl Cluster {
 
     pub(crate) fn before_update(&self) -> Option<BeforeUpdate> {
         let sticky = self.sticky.as_ref()?;
-        let listed = self.nodes.iter().map(|(n, _)| self.node_id(n)).collect();
-        let own = sticky.connected.or(self.trying()).or(sticky.last);
+        let (connected, trying) = (sticky.connected, self.trying());
+        let active = match sticky.leaves {
+            true => trying.or(connected),
+            false => connected.or(trying),
+        };
         Some(BeforeUpdate {
-            listed,
-            own,
-            was_connected: sticky.connected.is_some(),
+            listed: self.listed(),
+            own: active.or(sticky.last),
+            connected,
+            is_active: active.is_some(),
         })
+    }
+
+    fn listed(&self) -> Vec<NodeId> {
+        self.nodes.iter().map(|(n, _)| self.node_id(n)).collect()
     }
 
     /// The list differs, or only where its nodes are.
     pub(crate) fn after_update(&mut self, before: &BeforeUpdate, differs: bool) {
-        if differs {
-            return self.rebalance(before);
+        let own = before.own.map(|own| self.own_that_came_back(own));
+        match own {
+            None if differs => self.reshuffle(),
+            Some(own) if differs => self.rebalance(before, own),
+            // It may have a new endpoint, and is tried there first.
+            Some(own) if before.is_active => self.try_first(own),
+            _ => {}
         }
-        // The client's own may have a new endpoint, and is tried there first.
-        if let (Some(own), Some(sticky)) = (before.own, &self.sticky)
-            && sticky.front.is_none()
-            && sticky.moving.is_none()
-            && before.was_connected
+        let is_listed = own.is_some_and(|own| self.is_listed(own));
+        if let Some(sticky) = &mut self.sticky
+            && before.connected.is_some()
+            && sticky.connected.is_none()
         {
-            self.stay_with(own);
+            // The move happens in the same step, and begins a lap.
+            sticky.not_before = self.now;
+            sticky.tried = u32::from(is_listed && sticky.first.last() != own.as_ref());
         }
     }
 
     /// Stays, or moves.
-    fn rebalance(&mut self, before: &BeforeUpdate) {
-        let own = before.own.map(|own| self.own_that_came_back(own));
-        let Some(own) = own else {
-            return self.reshuffle();
-        };
+    fn rebalance(&mut self, before: &BeforeUpdate, own: NodeId) {
         // Both lists are by rising index.
         let mut old = before.listed.iter().copied().peekable();
         let listed = self.nodes.iter().map(|(n, _)| self.node_id(n));
@@ -286,33 +330,38 @@ impl Cluster {
             return;
         };
         let seed = sticky.decisions.next_u64();
-        match Plan::weigh(before.listed.len(), Some(&own), kept, added).decide(seed) {
+        let decision = Plan::weigh(before.listed.len(), Some(&own), kept, added).decide(seed);
+        let moves = decision != Decision::Stay;
+        match decision {
             Decision::Stay => {
-                self.end_move();
-                self.stay_with(own);
+                sticky.first.clear();
+                if sticky.connected == Some(own) {
+                    self.end_move();
+                }
+                self.try_first(own);
             }
-            Decision::Move(moving) => self.begin_move(own, moving),
-        }
-        let is_listed = self.nodes.get(own.index, own.generation).is_some();
-        if let Some(sticky) = &mut self.sticky {
-            let moves = sticky.moving.is_some();
-            self.outputs.event(Event::Rebalanced { moves });
-            if !is_listed && sticky.last == Some(own) && sticky.last_left.is_none() {
-                sticky.last_left = self.leavers.get(&own).cloned();
+            Decision::Move(servers) => {
+                sticky.first = servers.collect();
+                sticky.first.reverse();
+                self.move_away();
             }
         }
+        self.outputs.event(Event::Rebalanced { moves });
     }
 
-    /// The last connected server may have left with an earlier list: it is known by its entry then.
+    /// The server that was connected last may have left with an earlier list.
     fn own_that_came_back(&self, own: NodeId) -> NodeId {
-        let sticky = self.sticky.as_ref();
-        let left = sticky.and_then(|sticky| sticky.last_left.as_ref());
-        let Some(left) = left.filter(|_| sticky.is_some_and(|sticky| sticky.last == Some(own)))
-        else {
+        let sticky = self
+            .sticky
+            .as_ref()
+            .filter(|sticky| sticky.last == Some(own));
+        let Some(left) = sticky.and_then(|sticky| sticky.last_left.as_ref()) else {
             return own;
         };
         let by_key = left.key.as_deref().and_then(|key| self.node_by_key(key));
-        let back = by_key.or_else(|| self.nodes_by_endpoint(&left.endpoint).next());
+        let mut by_endpoint = self.nodes_by_endpoint(&left.endpoint);
+        let has_no_key = |n: &u32| left.key.is_none() || self.nodes[*n].spec.key.is_none();
+        let back = by_key.or_else(|| by_endpoint.find(has_no_key));
         back.map_or(own, |n| self.node_id(n))
     }
 
@@ -322,57 +371,42 @@ impl Cluster {
         while let Some(n) = next {
             next = self.nodes.next_from(n + 1);
             self.nodes[n].tie = self.dial_order_rng.next_u64();
-            self.nodes[n].lap = 0;
             self.update_idle(n);
         }
-        if let Some(sticky) = &mut self.sticky {
-            sticky.cursor = (0, 0);
+    }
+
+    fn try_first(&mut self, own: NodeId) {
+        let node = self.nodes.get(own.index, own.generation);
+        if let Some(sticky) = &mut self.sticky
+            && node.is_some_and(|node| node.state.is_idle())
+        {
+            sticky.first.push(own);
         }
     }
 
-    fn stay_with(&mut self, own: NodeId) {
-        let is_idle = self.nodes.get(own.index, own.generation);
-        let is_idle = is_idle.is_some_and(|node| node.state.is_idle());
-        if let Some(sticky) = &mut self.sticky {
-            sticky.front = Some(own).filter(|_| is_idle && sticky.connected.is_none());
-        }
-    }
-
-    fn begin_move(&mut self, own: NodeId, mut moving: Moving<NodeId>) {
-        let keeps_old = self.config.make_before_break;
-        let is_listed = self.nodes.get(own.index, own.generation).is_some();
-        self.abort_losers(NONE, |_| true);
-        self.end_move();
+    /// Leaves the server that is connected or tried, for those that are to be tried first.
+    fn move_away(&mut self) {
+        self.abort_others(NONE, Cause::Rebalanced, |_| true);
         let Some(sticky) = &mut self.sticky else {
             return;
         };
-        sticky.front = moving.next();
-        sticky.moving = Some(moving);
-        sticky.not_before = self.now;
-        sticky.tried = u32::from(is_listed);
         let Some(old) = sticky.connected else {
             return;
         };
-        if keeps_old && old == own {
+        if self.config.make_before_break {
+            sticky.leaves = true;
             let at = self.now + self.config.drain_timeout;
             self.timers.set(&mut sticky.move_timer, at, Timer::MoveEnds);
-            return;
-        }
-        sticky.connected = None;
-        let c = self.nodes[old.index].connection;
-        if old == own && self.connections[c].phase == Phase::Ready {
-            self.detach(c, Cause::Rebalanced);
-            // The move happens in the same step.
-            if let Some(sticky) = &mut self.sticky {
-                sticky.not_before = self.now;
-            }
+        } else {
+            self.detach(self.nodes[old.index].connection, Cause::Rebalanced);
         }
     }
 
     /// A move has come to its end, or is given up.
     fn end_move(&mut self) {
         if let Some(sticky) = &mut self.sticky {
-            (sticky.moving, sticky.front) = (None, None);
+            sticky.first.clear();
+            sticky.leaves = false;
             self.timers.clear(&mut sticky.move_timer);
         }
     }
@@ -380,11 +414,33 @@ impl Cluster {
     /// No other server has become Ready in time: the old connection is kept for good.
     pub(crate) fn move_timed_out(&mut self) {
         self.end_move();
-        self.abort_losers(NONE, |_| true);
+        self.abort_others(NONE, Cause::Rebalanced, |_| true);
     }
 
     pub(crate) fn move_is_timed(&self) -> bool {
-        self.sticky.as_ref().is_some_and(Sticky::keeps_old)
+        self.sticky.as_ref().is_some_and(|sticky| sticky.leaves)
+    }
+
+    /// Checks, between two calls, what is known of the client's node.
+    pub(crate) fn audit_sticky(&self) -> Result<(), String> {
+        let Some(sticky) = &self.sticky else {
+            return Ok(());
+        };
+        let state = |id: NodeId| Some(self.nodes.get(id.index, id.generation)?.state);
+        let must = |holds: bool, what: &str| holds.then_some(()).ok_or_else(|| what.into());
+        let connected = sticky.connected.map(state);
+        let is_ready = connected.is_none_or(|state| state == Some(NodeState::Ready));
+        must(is_ready, "the client's node is not Ready")?;
+        must(
+            connected.is_some() || !sticky.leaves,
+            "no node, and it is kept for a move",
+        )?;
+        let waits = self.trying().is_some() || !sticky.first.is_empty();
+        let has_one = connected.is_some() || self.ready_nodes == 0 || waits;
+        must(
+            has_one || !self.is_running(),
+            "no node, and one that is Ready",
+        )
     }
 
     pub(crate) fn stop_sticking(&mut self) {

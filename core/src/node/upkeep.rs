@@ -210,7 +210,7 @@ impl Cluster {
         }
     }
 
-    fn arm_keepalive(&mut self, c: u32) {
+    pub(crate) fn arm_keepalive(&mut self, c: u32) {
         let (interval, timeout) = self.keepalive_times();
         let connection = &mut self.connections[c];
         let upkeep = &connection.upkeep;

@@ -292,6 +292,9 @@ impl Cluster {
         if let Some(key) = &node.spec.key {
             self.by_key.remove(hash_key(key), n);
         }
+        if let Some(sticky) = &mut self.sticky {
+            sticky.node_leaves(id, &node.spec);
+        }
         self.leavers.insert(id, node.spec);
     }
 
@@ -358,12 +361,7 @@ impl Cluster {
         let key = spec.key.as_deref().map(hash_key);
         let endpoint = hash_endpoint(&spec.endpoint);
         let tie = self.dial_order_rng.next_u64();
-        let lap = self
-            .sticky
-            .as_ref()
-            .map_or(0, |sticky| sticky.first_lap(tie));
         let mut node = Node::new(spec, tie);
-        node.lap = lap;
         node.seen_in = self.update;
         self.departed.take_over(&mut node);
         let (n, _) = self.nodes.insert(node);

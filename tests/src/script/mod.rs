@@ -16,6 +16,7 @@
 //! ```
 
 mod facts;
+mod sticky;
 mod text;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -25,6 +26,8 @@ use redial::{
     Instant, Jitter, Limit, NodeId, NodeSpec, NodeState, NodeView, Output, RefreshId, RequestError,
     RequestId, RequestOptions, SourceId, Success,
 };
+
+pub use sticky::{connected, dial_among, grown, moves, sticky, without};
 
 use crate::{
     step::{Answer, Call},
@@ -319,6 +322,12 @@ impl Script {
     #[must_use]
     pub fn id(&self, node: usize) -> NodeId {
         self.nodes[node]
+    }
+
+    /// How many nodes have been listed so far.
+    #[must_use]
+    pub const fn nodes_seen(&self) -> usize {
+        self.nodes.len()
     }
 
     /// The request's id.
