@@ -14,6 +14,12 @@ pub(crate) struct DialKey {
     tie: u64,
 }
 
+impl DialKey {
+    pub(super) const fn is_throttled(&self) -> bool {
+        self.throttled
+    }
+}
+
 /// Nodes before their next-attempt time, by that time. A throttled one is no candidate for a hedge,
 /// so these are kept apart.
 #[derive(Clone, Debug)]
