@@ -326,7 +326,7 @@ impl Cluster {
             sources.waiting
         );
         must!(
-            waiting == 0 || self.ready.is_empty() || self.any_is_barred(),
+            waiting == 0 || !self.can_take_any() || self.any_is_barred(),
             "a discovery waits beside a node that can take it"
         );
         Ok(())

@@ -32,8 +32,11 @@ impl Cluster {
     }
 
     fn pick_for_discovery(&mut self, s: u32) -> Option<u32> {
-        if self.ready.is_empty() || self.any_is_refused() {
+        if !self.can_take_any() || self.any_is_refused() {
             return None;
+        }
+        if let Some(own) = self.sticks_to() {
+            return Some(own);
         }
         let rng = &mut self.sources.all[s as usize].rng;
         let picked = self.ready.pick(rng, &self.nodes, None, None);

@@ -141,6 +141,7 @@ fn policies() -> impl Strategy<Value = Settings> {
             SelectionPolicy::LeastLoaded,
             SelectionPolicy::RoundRobin,
             SelectionPolicy::PowerOfTwoChoices,
+            SelectionPolicy::Sticky,
             SelectionPolicy::custom(Picky),
         ]),
         limit(&[250, 50]),
