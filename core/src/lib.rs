@@ -37,6 +37,43 @@
 //! ids only; ids have generations, so a stale one is ignored and never reaches another object. Any
 //! call is legal at any time.
 //!
+//! # The server list
+//!
+//! The application gives it, [`Cluster::set_nodes`], or [`Config::sources`] names who else knows it: a
+//! file, a URL, DNS, the cluster itself. The core says when to ask, takes the answer, and goes on with
+//! the old list when there is none:
+//!
+//! ```
+//! use redial::{Action, Cluster, Config, ConnectString, Input, Instant, Output, Source};
+//!
+//! let config = Config::builder().source(Source::primary()).build()?;
+//! let mut now = Instant::ORIGIN;
+//! let mut cluster = Cluster::new(config, 1, now);
+//! let mut answers = ["10.0.0.1:2181,10.0.0.2:2181", "no list at all"].into_iter();
+//! for _ in 0..2 {
+//!     let mut asked = None;
+//!     let deadline = cluster.drive(now, |_, output| {
+//!         if let Output::Action(Action::Refresh { refresh, .. }) = output {
+//!             asked = Some(refresh);
+//!         }
+//!     });
+//!     if let Some(refresh) = asked {
+//!         let text = answers.next().unwrap_or_default();
+//!         match text.parse::<ConnectString>() {
+//!             Ok(list) => cluster.refreshed(now, refresh, None, &list.nodes()),
+//!             Err(_) => cluster.handle_input(now, Input::RefreshFailed { refresh }),
+//!         }
+//!     }
+//!     now = deadline.map_or(now, |deadline| deadline.at);
+//! }
+//! assert_eq!(cluster.stats().nodes, 2);
+//! # Ok::<(), redial::ConfigError>(())
+//! ```
+//!
+//! Nodes that a new list keeps keep everything, and what waits for one that left is told or goes
+//! elsewhere. Under [`SelectionPolicy::Sticky`] a new list may move the client to another server, so
+//! that the load of many clients stays even ([`plan`]); [`Config::zookeeper`] is the preset for that.
+//!
 //! # The rules
 //!
 //! [`semantics`] states the exact behaviour, rule by rule. Where a rule lives in the source:
@@ -55,7 +92,7 @@
 //!
 //! # Configuration
 //!
-//! Every setting with its value in the two presets; its getter says unit, range and reason.
+//! Every setting with its value in the presets; its getter says unit, range and reason.
 //!
 #![doc = include_str!("config/table.md")]
 //!
