@@ -487,13 +487,17 @@ impl Cluster {
         let result = work(self);
         match self.run {
             Run::Running => {
-                self.stick_to_who_is_ready();
-                if !(self.to_serve.is_empty() && self.any_queue.is_empty()) {
-                    self.hand_over();
-                }
                 loop {
+                    self.stick_to_who_is_ready();
+                    if !(self.to_serve.is_empty() && self.any_queue.is_empty()) {
+                        self.hand_over();
+                    }
                     if self.sources.need_care() {
                         self.tend_sources();
+                    }
+                    // Fallback nodes that joined may have moved the client, and its requests with it.
+                    if self.sources.changed {
+                        continue;
                     }
                     if !self.nobody_waits_for_a_node() {
                         self.dial_who_is_wanted();
