@@ -3,9 +3,7 @@
 use redial::{
     Backoff, ConfigBuilder, DeadlineReason, Event, NodeState, RefreshAfterFailures, Source,
 };
-use redial_tests::script::{
-    Script, after, any, build, connected, exact, moves, ms, sticky, t,
-};
+use redial_tests::script::{Script, after, any, build, connected, exact, moves, ms, sticky, t};
 
 const A: &str = "10.0.0.1:1";
 const B: &str = "10.0.0.2:1";
