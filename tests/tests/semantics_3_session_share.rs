@@ -174,3 +174,17 @@ fn the_share_follows_the_session_timeout() {
         .gives(&["connect n2"])
         .deadline(6_500);
 }
+
+/// 3.1, 7.9: the end of an attempt is due when fallback nodes take a part of its time; the step in
+/// which they join handles it.
+#[test]
+fn fallback_nodes_that_join_by_the_clock_end_an_overdue_attempt_in_the_same_step() {
+    let mut s = Script::new(build(share_of(ms(10_000))), ONE);
+    s.begin(0).refused(0).whatever();
+    // They join, and with the next good list they leave, not to join again within 10 s.
+    s.set_fallback(THREE).set_nodes(ONE).whatever();
+    s.at(5_000).begin(0).whatever().deadline(10_000);
+    s.at(10_000).tick().gives(&["abort n0"]);
+    assert_eq!(s.view(0).failures, 2);
+    assert_eq!(s.cluster().nodes().count(), 3);
+}

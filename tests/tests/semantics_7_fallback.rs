@@ -3,7 +3,7 @@
 use redial::{
     Backoff, ConfigBuilder, DeadlineReason, Event, NodeState, RefreshAfterFailures, Source,
 };
-use redial_tests::script::{Script, after, any, build, exact, ms, t};
+use redial_tests::script::{Script, after, any, build, connected, exact, moves, ms, sticky, t};
 
 const A: &str = "10.0.0.1:1";
 const B: &str = "10.0.0.2:1";
@@ -392,4 +392,20 @@ fn a_discovery_that_nobody_needs_is_not_overdue() {
     assert!(!needed_for(&mut s, 1_000_000, 200_000));
     assert!(!needed_for(&mut s, 2_000_000, 99_999));
     assert!(needed_for(&mut s, 3_000_000, 2));
+}
+
+/// 7.7, 7.9: nothing of the move is left for the next call; a script audits each.
+#[test]
+fn fallback_nodes_that_join_by_the_clock_may_move_a_sticky_client_with_its_requests() {
+    let config = sticky()
+        .refresh_jitter(ms(0))
+        .rebootstrap_after(after(1_000))
+        .source(Source::discovery());
+    let moved = (0..20).find(|&seed| {
+        let (mut s, own) = connected(config.clone(), &[A], seed);
+        s.set_fallback(&[B, SEED]).submit_on(own, any()).whatever();
+        s.at(1_000).tick();
+        moves(&mut s) == Some(true) && s.take().contains(&format!("withdraw n{own} r0"))
+    });
+    assert!(moved.is_some(), "two in three move");
 }

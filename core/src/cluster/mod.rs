@@ -439,6 +439,13 @@ impl Cluster {
     /// Handles every deadline that is due at `now`. Too early a call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.call(now, Self::fire_deadlines);
+        // Fallback nodes that join at the end of a call can make something due at once, such as the end
+        // of an attempt whose share of the session's timeout they take.
+        while let Some((at, _)) = self.timers.peek()
+            && at <= self.now
+        {
+            self.call(self.now, Self::fire_deadlines);
+        }
     }
 
     /// The next output, in order. Drain until `None` after each call.
@@ -480,13 +487,17 @@ impl Cluster {
         let result = work(self);
         match self.run {
             Run::Running => {
-                self.stick_to_who_is_ready();
-                if !(self.to_serve.is_empty() && self.any_queue.is_empty()) {
-                    self.hand_over();
-                }
                 loop {
+                    self.stick_to_who_is_ready();
+                    if !(self.to_serve.is_empty() && self.any_queue.is_empty()) {
+                        self.hand_over();
+                    }
                     if self.sources.need_care() {
                         self.tend_sources();
+                    }
+                    // Fallback nodes that joined may have moved the client, and its requests with it.
+                    if self.sources.changed {
+                        continue;
                     }
                     if !self.nobody_waits_for_a_node() {
                         self.dial_who_is_wanted();

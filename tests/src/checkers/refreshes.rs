@@ -15,6 +15,7 @@ pub(super) struct Refreshes {
     sources: BTreeMap<SourceId, Source>,
     /// The step may have asked.
     asked_now: bool,
+    handles_time: bool,
     /// Failures of nodes, and requests in flight, after the step before.
     failures: u64,
     in_flight: usize,
@@ -44,6 +45,7 @@ impl Refreshes {
             config: config.clone(),
             sources: BTreeMap::new(),
             asked_now: false,
+            handles_time: false,
             failures: 0,
             in_flight: 0,
         }
@@ -102,8 +104,9 @@ impl Refreshes {
         );
         source.under_way = true;
         source.started = source.asked_once.then_some(now);
-        // What the first step asks comes after the construction.
-        source.asked = self.asked_now && !source.asked_once;
+        // What the first step asks comes after the construction. Where time is handled, attempts may
+        // end after a start, when fallback nodes that join take their time.
+        source.asked = self.asked_now && (self.handles_time || !source.asked_once);
         source.asked_once = true;
         Ok(())
     }
@@ -142,6 +145,7 @@ impl Checker for Refreshes {
             return Ok(());
         }
         self.asked_now = self.asks(step, cluster);
+        self.handles_time = step.is_timeout();
         if self.asked_now {
             self.sources
                 .values_mut()

@@ -181,6 +181,20 @@ mod tests {
     }
 
     #[test]
+    fn a_field_more_does_no_harm() {
+        for line in [
+            r#"{"why":[1],"kind":"rebalance","old":[1],"current":1,"new":[2],"trials":3,"moved":3,
+                "ends_on":{"2":3}}"#,
+            r#"{"id":7,"note":{},"kind":"rebalance_chain","clients":3,
+                "steps":[{"list":[1]},{"list":[2],"why":"moved"}]}"#,
+            r#"{"id":7,"note":{},"kind":"connect_string","default_port":7,"in":"a/",
+                "expect":{"servers":[["a",7]],"chroot":null}}"#,
+        ] {
+            assert_eq!(replay_line(line).1, Ok(()), "{line}");
+        }
+    }
+
+    #[test]
     fn the_last_line_has_the_sums() {
         let report = Report {
             passed: 3,

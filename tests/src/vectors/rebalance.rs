@@ -125,14 +125,7 @@ fn agrees(what: &str, count: u32, trials: u32, p: f64) -> Result<(), String> {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Vector {
-    #[serde(rename = "id")]
-    _id: serde_json::Value,
-    #[serde(rename = "kind")]
-    _kind: String,
-    #[serde(default, rename = "note")]
-    _note: Option<String>,
     old: Vec<u32>,
     current: u32,
     new: Vec<u32>,

@@ -5,7 +5,8 @@ use std::time::Duration;
 use proptest::{prelude::*, sample::select};
 use redial::{
     Backoff, BackoffReset, Candidate, Config, ConfigBuilder, Jitter, KeepaliveOn, Limit, Matching,
-    OnRequestTimeout, RefreshAfterFailures, RetryBudget, Select, SelectionPolicy, Source, Warm,
+    OnRequestTimeout, RefreshAfterFailures, RetryBudget, Select, SelectionPolicy, SetupTimeout,
+    Source, Warm,
 };
 
 const fn ms(millis: u64) -> Duration {
@@ -65,9 +66,12 @@ fn setup() -> impl Strategy<Value = Settings> {
     (
         any::<bool>(),
         one_of(vec![
-            Backoff::new(ms(1_000), ms(4_000), 2),
-            Backoff::constant(ms(300)),
-            Backoff::new(ms(10_000), ms(30_000), 2),
+            Backoff::new(ms(1_000), ms(4_000), 2).into(),
+            Backoff::constant(ms(300)).into(),
+            Backoff::new(ms(10_000), ms(30_000), 2).into(),
+            SetupTimeout::SessionShare {
+                session_timeout: ms(4_000),
+            },
         ]),
         limit(&[700, 5_000]),
         one_of(vec![
