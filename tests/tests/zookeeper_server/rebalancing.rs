@@ -7,7 +7,7 @@ use redial_tests::{
     real_client::{soon, until},
     zookeeper::{
         Ensemble,
-        jute::{CONFIG_PATH, Change, Push, Request},
+        jute::{CONFIG_PATH, Push, Request},
     },
 };
 
@@ -70,13 +70,52 @@ async fn when_an_ensemble_grows_the_clients_spread_with_the_least_moves_and_keep
     for load in loads.into_values() {
         assert_within_five_deviations(load, 1.0 / 5.0);
     }
+    for (session, server) in sessions.into_iter().zip(after) {
+        assert_eq!(session.replay().await, Some(server));
+    }
+}
+
+#[tokio::test]
+async fn when_an_ensemble_shrinks_only_clients_of_leaving_servers_move_and_evenly() {
+    let Some(ensemble) = Ensemble::start(5) else {
+        return;
+    };
+    let leaving = &ensemble.followers()[..2];
+    let admin = Session::start(TIMEOUT, 1_000, vec![ensemble.node(ensemble.leader())]);
+    let mut sessions = Vec::new();
+    for seed in 0..CLIENTS as u64 {
+        let mut session = Session::start(TIMEOUT, seed, ensemble.nodes());
+        session.established().await;
+        configuration(&session, Request::watch(CONFIG_PATH)).await;
+        sessions.push(session);
+    }
+    let before = servers(&sessions);
+    let numbers = leaving.iter().map(|server| (server + 1).to_string());
+    let numbers = numbers.collect::<Vec<_>>().join(",");
+    reconfigure(&admin, None, Some(numbers)).await;
+
+    for session in &mut sessions {
+        follow(session).await;
+    }
+    until(|| sessions.iter().all(|session| session.server().is_some())).await;
+    let after = servers(&sessions);
+    for ((session, before), after) in sessions.iter().zip(&before).zip(&after) {
+        assert!(!leaving.contains(&ensemble.at(*after)));
+        if !leaving.contains(&ensemble.at(*before)) {
+            assert_eq!(before, after);
+            assert_eq!(session.client.stats().attempts, 1);
+        }
+        assert!(session.ask(Request::get("/")).await.is_ok());
+    }
+    println!("{:?} to {:?}", loads(&before), loads(&after));
+    for load in loads(&after).into_values() {
+        assert_within_five_deviations(load, 1.0 / 3.0);
+    }
 }
 
 /// Is told of a change, reads the servers and takes them. Returns whether it moves.
 async fn follow(session: &mut Session) -> bool {
-    let path = CONFIG_PATH.to_owned();
-    let change = Change::Data;
-    assert_eq!(session.push().await, Push::Changed { path, change });
+    while !matches!(session.push().await, Push::Changed { .. }) {}
     let path = CONFIG_PATH.to_owned();
     assert!(session.ask(Request::Sync { path }).await.is_ok());
     let config = configuration(session, Request::watch(CONFIG_PATH)).await;

@@ -4,11 +4,13 @@ use std::{net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
 use redial::{
-    Cause, Config, Endpoint, Event, NodeSpec, NodeState,
+    Cause, Config, Endpoint, Event, NodeSpec, NodeState, Output,
     driver::{ClientEvent, Events, Pushes},
+    record::replay_with,
 };
 use redial_tests::{
     real_client::soon,
+    recording::Sheet,
     zookeeper::jute::{Push, Reply, Request, ServerError, ZooKeeper},
 };
 use redial_tokio::Client;
@@ -18,6 +20,7 @@ pub(crate) struct Session {
     pub(crate) client: Client<ZooKeeper>,
     pub(crate) events: Events,
     pushes: Pushes<Push>,
+    recording: Sheet,
 }
 
 /// A session as a connection took it up.
@@ -34,10 +37,12 @@ impl Session {
     }
 
     pub(crate) fn with(config: Config, timeout: Duration, seed: u64, nodes: Vec<NodeSpec>) -> Self {
+        let recording = Sheet::default();
         let client = Client::builder(ZooKeeper::new(timeout))
             .nodes(nodes)
             .config(config)
             .seed(seed)
+            .record(recording.clone())
             .build()
             .expect("a valid configuration");
         let (events, pushes) = (client.events(), client.pushes());
@@ -45,6 +50,7 @@ impl Session {
             client,
             events,
             pushes,
+            recording,
         }
     }
 
@@ -117,6 +123,30 @@ impl Session {
                 return cause;
             }
         }
+    }
+
+    /// Ends the client and replays its recording: where the last connection leads.
+    pub(crate) async fn replay(self) -> Option<SocketAddr> {
+        let Self {
+            client,
+            mut events,
+            recording,
+            ..
+        } = self;
+        let ended = soon(client.shutdown(Duration::ZERO)).await;
+        ended.expect("zero is not too long");
+        drop(client);
+        while soon(events.next()).await.is_some() {}
+        // The driver has told of the end; its task holds the recording until it returns.
+        tokio::task::yield_now().await;
+        let mut server = None;
+        replay_with(recording.text().as_bytes(), |_, _, output| {
+            if let Output::Event(Event::Connected { address, .. }) = output {
+                server = address;
+            }
+        })
+        .expect("the replay goes as recorded");
+        server
     }
 
     /// How often the session was told to be over, once the client has ended.
