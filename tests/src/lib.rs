@@ -12,3 +12,4 @@ pub mod step;
 pub mod vectors;
 pub mod watched;
 pub mod world;
+pub mod zookeeper;

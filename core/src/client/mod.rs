@@ -162,6 +162,23 @@
 //! | `HELLO 3` asks for the version and proves the password. | is Ready after one reply. `WRONGPASS` is [`Rejected`](crate::HandshakeError::Rejected), `NOPROTO` is [`Version`](crate::HandshakeError::Version). |
 //! | `LOADING` and `BUSY` say: not now. `READONLY` and `MASTERDOWN` say: not here. | gives these a [`Verdict`](crate::Verdict). Any other error is a reply. |
 //! | `MONITOR` and `CLIENT REPLY OFF` change how many replies come; `SELECT` and `MULTI` change what others get. | [refuses](Rejected) them. All callers share the connection, and one could not see what another has done to it. |
+//!
+//! # A third: ZooKeeper
+//!
+//! The servers of ZooKeeper hold a session for each client, which outlives its connections. The example
+//! `zookeeper` of `redial-tokio` has all of it; the order in which to read it is `protocol`, `session`,
+//! `connection`, `request` and `reply`.
+//!
+//! | ZooKeeper | so the protocol |
+//! |---|---|
+//! | The first server gives a session, with a password; the next one resumes it. | keeps both in the value itself, where the next [`start_handshake`](Protocol::start_handshake) finds them. [`Limits`](crate::Limits) say the session's timeout, from which the times to connect and to ping follow. |
+//! | A timeout of 0 says that the session is over. | says [`Fatal`](crate::HandshakeError::Fatal), which ends the client, once. |
+//! | A session is on one connection at a time. | says [`has_one_session`](Protocol::has_one_session). |
+//! | A server may lag behind the one before it. | keeps the last transaction that it saw and names it in the handshake; a server that lags behind it hangs up, and another is tried. |
+//! | Watches end with their connection. | keeps them, and `decode` sets them anew when the handshake is done; what has changed meanwhile is pushed. |
+//! | Requests have numbers and are answered in their order. | matches by order and checks the number: a mistake ends the connection, and gives nobody the reply of another. |
+//! | Pings and watches have numbers of their own. | tells them from replies by these, and needs no note of a keepalive. |
+//! | A node names the servers of the ensemble. | has it read by [`discover`](Protocol::discover), notes who asked, and answers with [`Item::Servers`]. |
 
 mod byte_layer;
 mod connection;

@@ -1,0 +1,6 @@
+//! The protocol of the ZooKeeper example, on bytes.
+
+mod handshake;
+mod matching;
+mod rig;
+mod watches;
