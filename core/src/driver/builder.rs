@@ -69,6 +69,8 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
     /// is built, then as the configuration says ([`refresh_interval`](Config::refresh_interval) and
     /// what is beside it). Its [`SourceId`] counts the sources in the order in which they are given,
     /// those of the configuration first. Default: none; at most 32, or the build fails.
+    ///
+    /// Many clients of a process can share one retrieval: [`SharedSource`](super::SharedSource).
     pub fn source(mut self, source: impl ServerSource) -> Self {
         self.sources
             .push((Source::primary(), Some(Box::new(source))));

@@ -48,6 +48,8 @@
 //! ([`ClientEvent::SourceFailed`], [`Event::Refreshed`](crate::Event::Refreshed)). A retrieval is
 //! dropped at its [timeout](crate::Config::refresh_timeout) and with a shutdown.
 //!
+//! Many clients of a process share a source by [`SharedSource`]: one retrieval a period for all.
+//!
 //! # Rules, each from a bug that someone shipped
 //!
 //! - The clock says what is due; the timer only wakes. It is set again only for an earlier deadline,
@@ -78,6 +80,7 @@ mod request;
 mod retrieval;
 mod runtime;
 mod shared;
+mod shared_source;
 mod source;
 mod sync;
 mod task;
@@ -91,5 +94,6 @@ pub use {
     handle::Handle,
     request::{Request, ResponseFuture},
     runtime::{Runtime, Stream, Timer},
+    shared_source::SharedSource,
     source::{Changed, FromFn, Retrieval, ServerList, ServerSource, SourceError, from_fn},
 };

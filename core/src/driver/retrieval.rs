@@ -40,6 +40,7 @@ impl ListSource {
     /// Begins a retrieval, after which it must be polled.
     pub(super) fn retrieve(&mut self, refresh: RefreshId) {
         let source = &self.source;
+        self.retrieval = None;
         self.changed.get_or_insert_with(|| source.changed());
         self.retrieval = Some((refresh, source.retrieve()));
     }

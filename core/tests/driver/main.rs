@@ -2,6 +2,7 @@
 
 #[cfg(feature = "record")]
 mod record;
+mod shared_source;
 mod sim;
 mod sources;
 

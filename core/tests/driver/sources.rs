@@ -15,23 +15,23 @@ use redial::{
 
 use super::*;
 
-const A: &str = "10.0.0.1:1";
-const B: &str = "10.0.0.2:1";
+pub(crate) const A: &str = "10.0.0.1:1";
+pub(crate) const B: &str = "10.0.0.2:1";
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// A source that answers when the test says so.
 #[derive(Clone, Default)]
-struct Desk(Arc<Mutex<Papers>>);
+pub(crate) struct Desk(Arc<Mutex<Papers>>);
 
 #[derive(Default)]
-struct Papers {
-    begun: u32,
+pub(crate) struct Papers {
+    pub(crate) begun: u32,
     /// Retrievals that were begun and not dropped.
-    under_way: i32,
-    answer: Option<Result<ServerList, SourceError>>,
-    changed: bool,
+    pub(crate) under_way: i32,
+    pub(crate) answer: Option<Result<ServerList, SourceError>>,
+    pub(crate) changed: bool,
     /// How often it was asked to tell of a change.
-    watches: u32,
+    pub(crate) watches: u32,
     wakers: Vec<Waker>,
 }
 
@@ -44,11 +44,11 @@ impl Drop for Visit {
 }
 
 impl Desk {
-    fn papers(&self) -> MutexGuard<'_, Papers> {
+    pub(crate) fn papers(&self) -> MutexGuard<'_, Papers> {
         self.0.lock().expect("nothing panics under this lock")
     }
 
-    fn change(&self, change: impl FnOnce(&mut Papers)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Papers)) {
         let wakers = {
             let mut papers = self.papers();
             change(&mut papers);
@@ -57,12 +57,12 @@ impl Desk {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    fn answer(&self, servers: &str) {
+    pub(crate) fn answer(&self, servers: &str) {
         let list = list(servers);
         self.change(|papers| papers.answer = Some(Ok(list)));
     }
 
-    fn begun(&self) -> u32 {
+    pub(crate) fn begun(&self) -> u32 {
         self.papers().begun
     }
 }
@@ -101,7 +101,7 @@ impl ServerSource for Desk {
     }
 }
 
-fn list(servers: &str) -> ServerList {
+pub(crate) fn list(servers: &str) -> ServerList {
     let nodes: Vec<_> = servers.split(',').map(|s| s.parse().unwrap()).collect();
     ServerList::new(nodes)
 }
@@ -119,12 +119,12 @@ fn with_desk() -> (Fixture, Desk) {
     (f, desk)
 }
 
-fn servers(f: &Fixture) -> Vec<String> {
+pub(crate) fn servers(f: &Fixture) -> Vec<String> {
     let nodes = f.client.nodes();
     nodes.iter().map(|n| n.spec.endpoint.to_string()).collect()
 }
 
-fn events(events: &mut redial::driver::Events) -> Vec<ClientEvent> {
+pub(crate) fn events(events: &mut redial::driver::Events) -> Vec<ClientEvent> {
     let next = || match poll(pin!(events.next())) {
         Poll::Ready(Some(record)) => Some(record.event),
         _ => None,
