@@ -4,14 +4,17 @@ use std::{
     collections::BTreeSet,
     fs,
     path::PathBuf,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
 use redial::{
     Config,
     client::length_prefixed::LengthPrefixed,
-    driver::{ClientEvent, Events, ServerSource, SourceError},
+    driver::{Changed, ClientEvent, Events, Retrieval, ServerSource, SharedSource, SourceError},
 };
 use redial_tokio::{Client, FileSource};
 use tokio::time::{sleep, timeout};
@@ -261,6 +264,34 @@ async fn zookeepers_dynamic_configuration_is_recognised() {
     assert_eq!(rig.servers(), ["a:2181", "b:2181"], "it is older");
     place.replace("server.1=a:2888:3888;2181\nversion=3\n");
     rig.until(&["a:2181"]).await;
+}
+
+/// A hundred drivers on several threads, and not one that misses the news or asks on its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_clients_share_one_reader() {
+    struct Counted(FileSource, Arc<AtomicU32>);
+    impl ServerSource for Counted {
+        fn retrieve(&self) -> Retrieval {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.retrieve()
+        }
+        fn changed(&self) -> Changed {
+            self.0.changed()
+        }
+    }
+    let (place, count) = (Place::with("a:1"), Arc::new(AtomicU32::new(0)));
+    let counted = Counted(FileSource::new(&place.file), Arc::clone(&count));
+    let shared = SharedSource::new(counted);
+    let hour = Duration::from_secs(3600);
+    let rigs: Vec<_> = (0..100).map(|_| Rig::new(shared.clone(), hour)).collect();
+    for server in ["a:1", "b:1", "c:1", "d:1", "e:1"] {
+        place.replace(server);
+        for rig in &rigs {
+            rig.until(&[server]).await;
+        }
+    }
+    let count = count.load(Ordering::Relaxed);
+    assert!(count <= 50, "{count}; on their own they would need 500");
 }
 
 /// Else reading it would lead to reading it.

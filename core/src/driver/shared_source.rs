@@ -150,8 +150,8 @@ impl ServerSource for SharedSource {
 /// A client's retrieval.
 struct Visit {
     seat: Arc<Seat>,
-    /// It waits for a retrieval under way.
-    joined: bool,
+    /// From the first poll on: how many retrievals had ended then. It waits for the next one.
+    joined: Option<u64>,
     /// The retrieval that it began.
     began: Option<u64>,
     over: bool,
@@ -162,7 +162,7 @@ impl Visit {
         lock(&seat.table.state).member(seat.id).waits += 1;
         Self {
             seat,
-            joined: false,
+            joined: None,
             began: None,
             over: false,
         }
@@ -172,14 +172,15 @@ impl Visit {
         let Seat { table, id } = &*self.seat;
         loop {
             let mut state = lock(&table.state);
-            // News may be older than a change, but not for whoever waited for it.
-            let is_valid = self.joined || state.changes == state.changes_asked;
             let (number, answer) = (state.number, state.answer.clone());
+            // News that is older than a change is none; but whoever has waited takes what comes.
+            let is_current = state.changes == state.changes_asked;
             let member = state.member(*id);
-            if member.seen < number
-                && is_valid
-                && let Some(answer) = answer
-            {
+            let is_news = match self.joined {
+                Some(joined) => number > joined,
+                None => number > member.seen && is_current,
+            };
+            if is_news && let Some(answer) = answer {
                 member.seen = number;
                 member.waits -= 1;
                 self.over = true;
@@ -187,8 +188,8 @@ impl Visit {
             }
             member.register(cx);
             let under_way = !matches!(state.retrieval, Slot::Empty);
-            let joins = under_way && (self.joined || state.owned.is_some());
-            self.joined = true;
+            let joins = under_way && (self.joined.is_some() || state.owned.is_some());
+            self.joined.get_or_insert(number);
             if !joins {
                 let began = state.new_id();
                 self.began = Some(began);

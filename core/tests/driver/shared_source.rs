@@ -214,6 +214,27 @@ fn whoever_asks_after_the_first_has_given_up_begins_anew() {
     }
 }
 
+/// What was retrieved before a change is no answer to who asks after it.
+#[test]
+fn news_that_is_older_than_a_change_is_passed_over() {
+    let desk = Desk::default();
+    let shared = SharedSource::new(desk.clone());
+    let (first, second) = (shared.clone(), shared.clone());
+    let mut watch = first.changed();
+    desk.answer(A);
+    assert!(poll(first.retrieve()).is_ready());
+    desk.change(|papers| papers.changed = true);
+    assert!(poll(&mut watch).is_ready());
+    let mut visit = second.retrieve();
+    assert!(poll(&mut visit).is_pending());
+    assert!(poll(&mut visit).is_pending(), "not even if it asks again");
+    desk.answer(B);
+    let Poll::Ready(Ok(told)) = poll(&mut visit) else {
+        panic!("it is there");
+    };
+    assert_eq!((told.nodes, told.version), (list(B).nodes, Some(2)));
+}
+
 #[test]
 fn of_a_list_that_is_not_newer_the_last_one_is_told_again() {
     let desk = Desk::default();
