@@ -34,8 +34,12 @@
 //! Where the time of redial's clock is needed as a [`std::time::Instant`], make the runtime yourself,
 //! keep its [`Tokio::clock`], and give it to the builder.
 //!
+//! With the feature `file`, `FileSource` takes the server list from a file that is watched.
+//!
 //! `examples/failover` shows a client among servers that die and come back.
 
+#[cfg(feature = "file")]
+mod file;
 mod stream;
 mod timer;
 
@@ -48,6 +52,8 @@ use redial::{
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 
+#[cfg(feature = "file")]
+pub use file::FileSource;
 pub use {stream::Tcp, timer::Timer};
 
 /// A client on tokio. Cheap to clone; see [`Handle`].

@@ -102,6 +102,12 @@ id!(
 pub struct SourceId(pub(crate) u32);
 
 impl SourceId {
+    /// The source at this place in the configuration, from 0.
+    #[must_use]
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
     /// Its place in the configuration, from 0.
     #[must_use]
     pub const fn index(self) -> usize {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{AttemptId, ConnectionId, Instant, NodeId, RefreshId};
+use crate::{AttemptId, ConnectionId, Instant, NodeId, RefreshId, SourceId};
 
 /// A fact about the world, given to [`Cluster::handle_input`](crate::Cluster::handle_input).
 ///
@@ -131,7 +131,8 @@ pub enum Input {
 }
 
 /// What the application knows from elsewhere (SEMANTICS 8.5). With each the server list is refreshed,
-/// if it has sources.
+/// if it has sources; [`SourceChanged`](Self::SourceChanged) refreshes that source and does nothing
+/// else.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -144,6 +145,10 @@ pub enum Hint {
     NodeUp(NodeId),
     /// This node is said to be down: its connection is probed.
     NodeDown(NodeId),
+    /// What this source says has changed: it is asked soon, `refresh_min_interval` after it was asked
+    /// last. If it is being asked now it is asked once more, as the answer may be older than the
+    /// change (SEMANTICS 7.4). One that the configuration does not have is ignored and counted.
+    SourceChanged(SourceId),
 }
 
 /// Why a transport did not come up.

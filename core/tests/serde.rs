@@ -6,7 +6,7 @@ use redial::{
     Action, AttemptId, Backoff, BackoffReset, Candidate, CloseError, Cluster, Config, Endpoint,
     Event, EventMask, Hint, Input, Instant, Jitter, KeepaliveOn, Limit, Limits, Matching, NodeSpec,
     OnRequestTimeout, Output, RefreshAfterFailures, ReplyTo, RequestOptions, RetryBudget, Select,
-    SelectionPolicy, Source, Verdict, Warm,
+    SelectionPolicy, Source, SourceId, Verdict, Warm,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{from_str, json, to_string, to_value};
@@ -269,4 +269,5 @@ fn outputs_facts_and_what_can_be_seen_are_read_back_as_they_were() {
         assert_round_trip(&input);
     }
     assert_round_trip(&Hint::NodeDown(nodes[1]));
+    assert_round_trip(&Hint::SourceChanged(SourceId::new(3)));
 }

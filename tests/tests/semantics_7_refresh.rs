@@ -2,7 +2,7 @@
 
 use redial::{
     Config, ConfigBuilder, DeadlineReason, Event, Hint, Instant, Limit, RefreshAfterFailures,
-    RefreshResult, Source, Verdict, Warm,
+    RefreshResult, Source, SourceId, Verdict, Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, t};
 
@@ -303,6 +303,51 @@ fn a_trigger_late_in_a_refresh_is_answered_by_it() {
     s.at(60_200).hint(Hint::Resumed).gives(&[]);
     s.at(61_000).hint(Hint::Resumed).gives(&[]);
     s.at(61_300).answers(0, &[A]).gives(&[]).deadline(121_300);
+}
+
+/// 7.4: that source and no other, also a fallback one; nothing is probed or dialled.
+#[test]
+fn a_change_of_a_source_asks_that_source_alone() {
+    let config = config()
+        .source(Source::primary())
+        .source(Source::fallback());
+    let mut s = Script::empty(build(config), 0);
+    s.tick().gives(&["refresh s0", "refresh s1"]);
+    s.answers(0, &[A]).answers(1, &[B]).whatever();
+    s.at(5_000).hint(changed(0)).gives(&["refresh s0"]);
+    s.hint(changed(1)).gives(&["refresh s1"]);
+}
+
+/// 7.4: changes are not lost and not added up.
+#[test]
+fn changes_within_the_shortest_interval_are_one_at_its_end() {
+    let mut s = with_source(config(), &[A]);
+    s.at(200).hint(changed(0)).gives(&[]).deadline(1_000);
+    s.at(300).hint(changed(0)).gives(&[]).deadline(1_000);
+    s.at(1_000).tick().gives(&["refresh s0"]);
+    s.answers(0, &[A]).gives(&[]).deadline(61_000);
+}
+
+/// 7.4: what is read may be what was there before.
+#[test]
+fn a_change_while_the_source_is_asked_asks_once_more() {
+    let mut s = with_source(config(), &[A]);
+    s.run_to(60_000).gives(&["refresh s0"]);
+    s.at(63_000).hint(changed(0)).hint(changed(0)).gives(&[]);
+    s.at(64_000).answers(0, &[A]).gives(&["refresh s0"]);
+    s.at(64_500).answers(0, &[A]).gives(&[]).deadline(124_500);
+}
+
+/// 8.5.
+#[test]
+fn a_change_of_a_source_that_is_not_there_is_counted_and_ignored() {
+    let mut s = with_source(config(), &[A]);
+    s.at(5_000).hint(changed(1)).gives(&[]);
+    assert_eq!(s.cluster().stats().stale_facts, 1);
+}
+
+fn changed(source: u32) -> Hint {
+    Hint::SourceChanged(SourceId::new(source))
 }
 
 /// K39: after a drop the list is refreshed once, not without end.

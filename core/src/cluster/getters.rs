@@ -2,7 +2,7 @@
 
 use crate::{
     Cluster, Config, ConnectionId, ConnectionView, Endpoint, Instant, NodeId, NodeSpec, NodeView,
-    RequestId, Stats,
+    RefreshId, RequestId, Stats,
     collections::NONE,
     node::{Node, Phase},
 };
@@ -20,6 +20,14 @@ impl Cluster {
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Whether the answer to this refresh is still waited for: it has not come, its
+    /// [`refresh_timeout`](Config::refresh_timeout) has not passed, and no shutdown has begun. Who asks a
+    /// source may give up a retrieval that nobody waits for.
+    #[must_use]
+    pub fn is_refreshing(&self, refresh: RefreshId) -> bool {
+        self.source_of(refresh).is_some()
     }
 
     /// A node, if it is in the list.

@@ -35,6 +35,10 @@ impl Cluster {
                 }
                 false => self.stats.stale_facts += 1,
             },
+            Hint::SourceChanged(source) => match self.source_changed(source) {
+                true => {}
+                false => self.stats.stale_facts += 1,
+            },
         }
     }
 

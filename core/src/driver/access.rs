@@ -3,12 +3,14 @@
 use core::{task::Waker, time::Duration};
 
 use super::{
+    feed::ClientEvent,
     runtime::Runtime,
-    shared::{Outbox, Shared},
+    shared::{Outbox, Shared, State},
+    source::SourceError,
     sync::{Arc, lock},
 };
 use crate::{
-    Certainty, Instant, Reason, RequestError,
+    Certainty, Instant, Reason, RefreshId, RequestError, SourceId,
     client::{Client, Protocol, TransportInput},
 };
 
@@ -40,10 +42,17 @@ impl<P: Protocol, R: Runtime> Access<P, R> {
     /// Makes this change; then handles what is due by the clock, drains all outputs and reads the
     /// deadline.
     pub(super) fn with<T>(&mut self, change: impl FnOnce(&mut Client<P>, Instant) -> T) -> T {
+        self.with_state(|state, now, _| change(&mut state.client, now))
+    }
+
+    fn with_state<T>(
+        &mut self,
+        change: impl FnOnce(&mut State<P>, Instant, &mut Outbox) -> T,
+    ) -> T {
         self.panicked = true;
         let mut state = lock(&self.shared.state);
         let now = self.runtime.now();
-        let result = change(&mut state.client, now);
+        let result = change(&mut state, now, &mut self.outbox);
         self.deadline = state.settle(now, &mut self.outbox);
         self.waiting = state.waiters.waiting();
         drop(state);
@@ -54,6 +63,21 @@ impl<P: Protocol, R: Runtime> Access<P, R> {
 
     pub(super) fn input(&mut self, input: TransportInput) {
         self.with(|client, now| client.handle_input(now, input));
+    }
+
+    /// A source of server lists gave none; the listeners learn why.
+    pub(super) fn refresh_failed(
+        &mut self,
+        refresh: RefreshId,
+        source: SourceId,
+        error: &SourceError,
+    ) {
+        self.with_state(|state, now, outbox| {
+            let error = error.clone();
+            let event = ClientEvent::SourceFailed { source, error };
+            state.publish(now, event, outbox);
+            state.client.refresh_failed(now, refresh);
+        });
     }
 
     /// Does what is due and takes up what the handles have changed.

@@ -1,17 +1,19 @@
 //! Building a client.
 
 use core::fmt;
-#[cfg(feature = "record")]
-use std::boxed::Box;
 use std::{
+    boxed::Box,
     hash::BuildHasher,
     string::{String, ToString},
     vec::Vec,
 };
 
-use super::{BuildError, Handle, Runtime, ServersError, shared::Shared, sync::Arc, task::Driver};
+use super::{
+    BuildError, Handle, Runtime, ServerSource, ServersError, shared::Shared, sync::Arc,
+    task::Driver,
+};
 use crate::{
-    Config, Endpoint, NodeSpec,
+    Config, Endpoint, NodeSpec, Source, SourceId,
     client::{Client, Protocol},
 };
 
@@ -20,6 +22,8 @@ use crate::{
 pub struct Builder<P, R> {
     protocol: P,
     servers: Servers,
+    fallback: Option<String>,
+    sources: Vec<(Source, Option<Box<dyn ServerSource>>)>,
     config: Config,
     seed: Option<u64>,
     runtime: Option<R>,
@@ -37,6 +41,8 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
         Self {
             protocol,
             servers: Servers::List(Vec::new()),
+            fallback: None,
+            sources: Vec::new(),
             config: Config::default(),
             seed: None,
             runtime: None,
@@ -58,7 +64,44 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
         self
     }
 
-    /// How the client behaves. Default: [`Config::default`].
+    /// Another source of servers, besides the application's list and the other sources (SEMANTICS
+    /// 7.2): the list in force is the union of the last good answers. It is asked first when the client
+    /// is built, then as the configuration says ([`refresh_interval`](Config::refresh_interval) and
+    /// what is beside it). Its [`SourceId`] counts the sources in the order in which they are given,
+    /// those of the configuration first. Default: none; at most 32, or the build fails.
+    ///
+    /// Many clients of a process can share one retrieval: [`SharedSource`](super::SharedSource).
+    pub fn source(mut self, source: impl ServerSource) -> Self {
+        self.sources
+            .push((Source::primary(), Some(Box::new(source))));
+        self
+    }
+
+    /// A source whose servers join only when all others have failed, and leave when another source has
+    /// a good list again (SEMANTICS 7.9). Otherwise as [`source`](Self::source).
+    pub fn fallback_source(mut self, source: impl ServerSource) -> Self {
+        self.sources
+            .push((Source::fallback(), Some(Box::new(source))));
+        self
+    }
+
+    /// The cluster itself is a source, as a protocol with
+    /// [discovery](crate::client::Protocol::has_discovery) allows: it is asked on a connection to one
+    /// of its nodes, once there is one (SEMANTICS 7.2). Without such a protocol the build fails.
+    pub fn discovery(mut self) -> Self {
+        self.sources.push((Source::discovery(), None));
+        self
+    }
+
+    /// Servers that join only when all others have failed, as `host:port,host:port` (SEMANTICS 7.9);
+    /// [`Handle::set_fallback`] replaces them. Replaces an earlier list. Default: none.
+    pub fn fallback(mut self, servers: impl Into<String>) -> Self {
+        self.fallback = Some(servers.into());
+        self
+    }
+
+    /// How the client behaves. Default: [`Config::default`]. Sources are given to the builder; of the
+    /// configuration's own only those are allowed that the cluster answers.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
@@ -103,12 +146,13 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
             .ok_or(BuildError::NoRuntime)?;
         let seed = self.seed.unwrap_or_else(draw_seed);
         let now = runtime.now();
+        let (config, sources) = add_sources(self.config, self.sources)?;
         #[cfg(not(feature = "record"))]
-        let mut client = Client::new(self.protocol, self.config, seed, now)?;
+        let mut client = Client::new(self.protocol, config, seed, now)?;
         #[cfg(feature = "record")]
         let mut client = match self.recording {
-            None => Client::new(self.protocol, self.config, seed, now)?,
-            Some(sink) => Client::record(self.protocol, self.config, seed, now, sink)?,
+            None => Client::new(self.protocol, config, seed, now)?,
+            Some(sink) => Client::record(self.protocol, config, seed, now, sink)?,
         };
         let nodes = match self.servers {
             Servers::Text(text) => parse(&text)?,
@@ -117,8 +161,13 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
         if !nodes.is_empty() {
             client.set_nodes(now, &nodes).map_err(ServersError::from)?;
         }
+        if let Some(fallback) = self.fallback {
+            let nodes = parse(&fallback).map_err(BuildError::Fallback)?;
+            let set = client.set_fallback(now, &nodes);
+            set.map_err(|error| BuildError::Fallback(error.into()))?;
+        }
         let shared = Arc::new(Shared::new(client));
-        runtime.spawn(Driver::new(Arc::clone(&shared), runtime.clone()));
+        runtime.spawn(Driver::new(Arc::clone(&shared), runtime.clone(), sources));
         Ok(Handle::new(shared, runtime))
     }
 }
@@ -138,6 +187,27 @@ impl<P, R> fmt::Debug for Builder<P, R> {
 )]
 fn draw_seed() -> u64 {
     std::hash::RandomState::new().hash_one(())
+}
+
+type Sources = Vec<(SourceId, Box<dyn ServerSource>)>;
+
+/// The configuration with these sources, and who answers for which.
+fn add_sources(
+    config: Config,
+    added: Vec<(Source, Option<Box<dyn ServerSource>>)>,
+) -> Result<(Config, Sources), BuildError> {
+    let mut own = (0..).zip(config.sources());
+    if let Some((index, _)) = own.find(|(_, source)| !source.is_discovery()) {
+        let source_id = SourceId::new(index);
+        return Err(BuildError::UnansweredSource { source_id });
+    }
+    let first = config.sources().len() as u32;
+    let (mut builder, mut sources) = (config.to_builder(), Vec::new());
+    for (index, (kind, source)) in (first..).zip(added) {
+        builder = builder.source(kind);
+        sources.extend(source.map(|source| (SourceId::new(index), source)));
+    }
+    Ok((builder.build()?, sources))
 }
 
 /// The entries of `host:port,host:port`.

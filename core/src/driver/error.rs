@@ -4,7 +4,7 @@ use std::string::String;
 
 use thiserror::Error;
 
-use crate::{ConfigError, EndpointError, RequestError, SetNodesError, SubmitError};
+use crate::{ConfigError, EndpointError, RequestError, SetNodesError, SourceId, SubmitError};
 
 /// Why a request failed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
@@ -54,6 +54,17 @@ pub enum BuildError {
     /// The servers.
     #[error("servers: {0}")]
     Servers(#[from] ServersError),
+    /// The fallback servers.
+    #[error("fallback: {0}")]
+    Fallback(ServersError),
+    /// The configuration names a source that nobody answers.
+    #[error(
+        "source {source_id} of the configuration: give it to the builder, which adds it itself"
+    )]
+    UnansweredSource {
+        /// Its place in [`Config::sources`](crate::Config::sources).
+        source_id: SourceId,
+    },
     /// The configuration, together with what the protocol needs.
     #[error("configuration: {0}")]
     Config(#[from] ConfigError),

@@ -7,8 +7,11 @@ use core::{
 };
 use std::collections::VecDeque;
 
-use super::sync::{Arc, Mutex, lock};
-use crate::{ConnectionId, Event, Instant, NodeId, client::Malformed};
+use super::{
+    SourceError,
+    sync::{Arc, Mutex, lock},
+};
+use crate::{ConnectionId, Event, Instant, NodeId, SourceId, client::Malformed};
 
 /// How many items wait for a receiver; then the oldest is dropped and counted (SEMANTICS 10.1).
 const CAPACITY: usize = 4096;
@@ -20,7 +23,7 @@ pub type Events = Receiver<EventRecord>;
 pub type Pushes<U> = Receiver<PushRecord<U>>;
 
 /// Something that happened, and when.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct EventRecord {
     /// When, by the runtime's clock: [`Handle::now`](super::Handle::now).
@@ -30,7 +33,7 @@ pub struct EventRecord {
 }
 
 /// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ClientEvent {
     /// In the cluster.
@@ -43,6 +46,14 @@ pub enum ClientEvent {
         connection: ConnectionId,
         /// What is wrong with them.
         error: Malformed,
+    },
+    /// A source gave no server list, so the list stays as it is. The core's
+    /// [`Refreshed`](Event::Refreshed), which does not say why, follows.
+    SourceFailed {
+        /// Which.
+        source: SourceId,
+        /// Why.
+        error: SourceError,
     },
 }
 

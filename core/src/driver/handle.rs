@@ -75,7 +75,8 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
         Ok(self.set_nodes(&builder::parse(servers)?)?)
     }
 
-    /// Replaces the server list. Nodes that stay keep their connections (SEMANTICS 7.6).
+    /// Replaces the application's server list; those of [sources](Builder::source) stay in force beside
+    /// it (SEMANTICS 7.2). Nodes that stay keep their connections (SEMANTICS 7.6).
     ///
     /// # Errors
     ///
@@ -83,6 +84,17 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     pub fn set_nodes(&self, nodes: &[NodeSpec]) -> Result<(), SetNodesError> {
         let Inner { shared, runtime } = &*self.inner;
         shared.call(|state| state.client.set_nodes(runtime.now(), nodes))
+    }
+
+    /// Replaces the list of fallback servers, which join when all others have failed (SEMANTICS 7.9).
+    /// The lists of fallback sources stay.
+    ///
+    /// # Errors
+    ///
+    /// [`SetNodesError`], also for an empty list; the old list stays.
+    pub fn set_fallback(&self, nodes: &[NodeSpec]) -> Result<(), SetNodesError> {
+        let Inner { shared, runtime } = &*self.inner;
+        shared.call(|state| state.client.set_fallback(runtime.now(), nodes))
     }
 
     /// What happens from now on. Every receiver gets every event. It costs nothing while nobody

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!  request futures, handles                         the driver, one task
-//!    submit · cancel · set_nodes            reads · writes · connects · resolves · timer
+//!    submit · cancel · set_nodes       reads · writes · connects · resolves · lists · timer
 //!            │                                              │
 //!            ▼                                              ▼
 //!   ┌─────────────────────────────── one lock ──────────────────────────────┐
@@ -24,13 +24,31 @@
 //! **The driver** is one task for all connections of a client. Each time it has changed the client,
 //! and under the same lock, it asks the clock, handles what is due, drains every output and reads
 //! the deadline anew. Actions are carried out, and wakers woken, after the lock is released. Then it
-//! polls the sources that were woken: connections, attempts to connect, look-ups.
+//! polls the sources that were woken: connections, attempts to connect, look-ups, retrievals of server
+//! lists.
 //!
 //! **One task, not one a connection**, because the outputs of the core have one order and one
 //! reader, because one read buffer then serves thousands of connections, because a runtime that
 //! drops the task ends everything at one place, and because the core is behind one lock anyway. What
 //! it costs: one client does its I/O on one thread at a time. A process that needs more makes
 //! several clients.
+//!
+//! # Where the servers are
+//!
+//! From the application, by the builder and by [`Handle::set_nodes`], and from whoever else knows it:
+//! [`Builder::source`] takes any [`ServerSource`], such as a callback ([`from_fn`]) or a file
+//! of an adapter; [`Builder::discovery`] asks the cluster itself. The list in force is the union of all
+//! of them. [`Builder::fallback_source`] and [`Builder::fallback`] name servers to try when all
+//! others have failed.
+//!
+//! The core says when to ask ([`Config::refresh_interval`](crate::Config::refresh_interval), and early
+//! where nodes fail or a source tells of a change), the driver polls the retrieval beside its
+//! connections, and the core judges the answer. A source that fails, hangs or talks nonsense
+//! changes nothing: the client goes on with the list it has, and [events](Handle::events) say why
+//! ([`ClientEvent::SourceFailed`], [`Event::Refreshed`](crate::Event::Refreshed)). A retrieval is
+//! dropped at its [timeout](crate::Config::refresh_timeout) and with a shutdown.
+//!
+//! Many clients of a process share a source by [`SharedSource`]: one retrieval a period for all.
 //!
 //! # Rules, each from a bug that someone shipped
 //!
@@ -59,8 +77,11 @@ mod error;
 mod feed;
 mod handle;
 mod request;
+mod retrieval;
 mod runtime;
 mod shared;
+mod shared_source;
+mod source;
 mod sync;
 mod task;
 mod waiters;
@@ -73,4 +94,6 @@ pub use {
     handle::Handle,
     request::{Request, ResponseFuture},
     runtime::{Runtime, Stream, Timer},
+    shared_source::SharedSource,
+    source::{Changed, FromFn, Retrieval, ServerList, ServerSource, SourceError, from_fn},
 };

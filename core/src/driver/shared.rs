@@ -10,7 +10,7 @@ use super::{
     wakeups::Wakeups,
 };
 use crate::{
-    AttemptId, ConnectionId, Endpoint, Instant, NodeSpec, RequestError,
+    AttemptId, ConnectionId, Endpoint, Instant, NodeSpec, RefreshId, RequestError, SourceId,
     client::{Client, ClientAction, ClientOutput, Protocol, Response},
 };
 
@@ -45,6 +45,8 @@ pub(super) struct Outbox {
     /// How often handles have called the client since the last flush.
     pub(super) calls: usize,
     pub(super) terminated: bool,
+    /// The refreshes whose answers are waited for.
+    refreshes: Vec<RefreshId>,
 }
 
 /// An action with what it needs to be carried out.
@@ -70,6 +72,14 @@ pub(super) enum Todo {
     },
     Abort {
         connection: ConnectionId,
+    },
+    Retrieve {
+        refresh: RefreshId,
+        source: SourceId,
+    },
+    /// The refresh is answered, too late to be answered, or not wanted any more.
+    GiveUp {
+        refresh: RefreshId,
     },
 }
 
@@ -113,6 +123,16 @@ impl<P: Protocol> State<P> {
         while let Some(output) = self.client.poll_output() {
             self.hand_out(now, output, outbox);
         }
+        let Outbox {
+            refreshes, todo, ..
+        } = outbox;
+        refreshes.retain(|&refresh| {
+            let waited_for = self.client.cluster().is_refreshing(refresh);
+            if !waited_for {
+                todo.push(Todo::GiveUp { refresh });
+            }
+            waited_for
+        });
         self.client.poll_timeout().map(|deadline| deadline.at)
     }
 
@@ -124,9 +144,9 @@ impl<P: Protocol> State<P> {
                     .wake
                     .extend(self.waiters.complete(request, result).ok());
             }
-            // A runtime has no sources of server lists yet; nobody may wait for an answer.
-            ClientOutput::Action(ClientAction::Refresh { refresh, .. }) => {
-                self.client.refresh_failed(now, refresh);
+            ClientOutput::Action(ClientAction::Refresh { refresh, source }) => {
+                outbox.refreshes.push(refresh);
+                outbox.todo.push(Todo::Retrieve { refresh, source });
             }
             ClientOutput::Action(action) => outbox.todo.extend(self.prepare(action)),
             ClientOutput::Push {
@@ -165,12 +185,14 @@ impl<P: Protocol> State<P> {
         }
     }
 
-    fn publish(&mut self, at: Instant, event: ClientEvent, outbox: &mut Outbox) {
+    pub(super) fn publish(&mut self, at: Instant, event: ClientEvent, outbox: &mut Outbox) {
         self.events.retain(|feed| !feed.is_abandoned());
         let record = EventRecord { at, event };
-        outbox
-            .wake
-            .extend(self.events.iter().filter_map(|feed| feed.push(record)));
+        outbox.wake.extend(
+            self.events
+                .iter()
+                .filter_map(|feed| feed.push(record.clone())),
+        );
     }
 
     /// Adds the names, which can be read now and perhaps not later.

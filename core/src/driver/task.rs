@@ -12,13 +12,15 @@ use std::{boxed::Box, collections::VecDeque, io, sync::Arc as StdArc, vec, vec::
 use super::{
     access::Access,
     connection::{Connection, Turn},
+    retrieval::ListSource,
     runtime::{Runtime, Timer},
     shared::{Shared, Todo},
+    source::ServerSource,
     sync::Arc,
     wakeups::{Source, SourceWaker},
 };
 use crate::{
-    AttemptId, Instant,
+    AttemptId, Instant, SourceId,
     client::{Protocol, TransportInput},
 };
 
@@ -40,6 +42,8 @@ pub(super) struct Driver<P: Protocol, R: Runtime> {
     armed: Option<Instant>,
     resolves: Vec<Option<Resolve>>,
     connections: Vec<Option<Connection<R::Stream>>>,
+    /// By `SourceId::index`; none where the cluster itself answers.
+    lists: Vec<Option<ListSource>>,
     ready: VecDeque<Source>,
     /// A connection has something new to send.
     fresh: bool,
@@ -55,8 +59,18 @@ struct Resolve {
 }
 
 impl<P: Protocol, R: Runtime> Driver<P, R> {
-    pub(super) fn new(shared: Arc<Shared<P>>, runtime: R) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared<P>>,
+        runtime: R,
+        sources: Vec<(SourceId, Box<dyn ServerSource>)>,
+    ) -> Self {
+        let mut lists = Vec::new();
+        for (id, source) in sources {
+            let list = ListSource::new(id, source, &shared.wakeups);
+            put(&mut lists, id.index(), list);
+        }
         Self {
+            lists,
             timer: runtime.timer(),
             access: Access::new(shared, runtime),
             armed: None,
@@ -151,9 +165,13 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
                 Some(Some(connection)) => connection.poll(&mut self.access, &mut self.buffer),
                 _ => Turn::Wait,
             },
+            Source::List(index) => match self.lists.get_mut(index) {
+                Some(Some(list)) => list.poll(&mut self.access),
+                _ => Turn::Wait,
+            },
         };
         match (turn, source) {
-            (Turn::Wait, _) => {}
+            (Turn::Wait, _) | (Turn::Gone, Source::List(_)) => {}
             (Turn::Again, _) => self.ready.push_back(source),
             (Turn::Gone, Source::Resolve(index)) => self.resolves[index] = None,
             (Turn::Gone, Source::Connection(index)) => self.connections[index] = None,
@@ -218,6 +236,17 @@ impl<P: Protocol, R: Runtime> Driver<P, R> {
                 });
                 if let Some(entry) = entry {
                     entry.close();
+                }
+            }
+            Todo::Retrieve { refresh, source } => {
+                if let Some(Some(list)) = self.lists.get_mut(source.index()) {
+                    list.retrieve(refresh);
+                    self.ready.push_back(Source::List(source.index()));
+                }
+            }
+            Todo::GiveUp { refresh } => {
+                for list in self.lists.iter_mut().flatten() {
+                    list.give_up(refresh);
                 }
             }
         }

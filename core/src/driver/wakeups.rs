@@ -12,6 +12,8 @@ pub(super) enum Source {
     Resolve(usize),
     /// A connection that is up or coming up, by `ConnectionId::index`.
     Connection(usize),
+    /// A source of server lists, by `SourceId::index`.
+    List(usize),
 }
 
 /// Shared by everyone who can wake the driver.

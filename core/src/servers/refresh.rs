@@ -59,6 +59,7 @@ impl Cluster {
         state.started = Some(self.now);
         state.retry = None;
         state.asked = false;
+        state.outdated = false;
         let at = self.now + self.config.refresh_timeout;
         let timer = Timer::Refresh { source: s };
         self.timers.set(&mut state.timer, at, timer);
@@ -77,8 +78,10 @@ impl Cluster {
         state.under_way = false;
         state.generation = state.generation.wrapping_add(1);
         state.connection = None;
-        // Who asked after that interval is answered, and so is who asked before it ended.
+        // Who asked after that interval is answered, and so is who asked before it ended; but not who
+        // knows of a change since the start.
         state.asked &= self.now < earliest;
+        state.asked |= core::mem::take(&mut state.outdated);
         self.timers.clear(&mut state.timer);
         let jitter = state.rng.below(nanos(config.refresh_jitter));
         let jitter = Duration::from_nanos(jitter);
@@ -153,7 +156,7 @@ impl Cluster {
     }
 
     /// The source that this refresh asks, if it is under way.
-    fn source_of(&self, refresh: RefreshId) -> Option<u32> {
+    pub(crate) fn source_of(&self, refresh: RefreshId) -> Option<u32> {
         let state = self.sources.all.get(refresh.index as usize)?;
         let known = state.under_way && state.generation == refresh.generation;
         known.then_some(refresh.index)
@@ -194,6 +197,19 @@ impl Cluster {
             self.sources.asked = true;
             self.sources.changed = true;
         }
+    }
+
+    /// What this source says has changed. False if there is no such source.
+    pub(crate) fn source_changed(&mut self, source: SourceId) -> bool {
+        let Some(state) = self.sources.all.get_mut(source.index()) else {
+            return false;
+        };
+        match state.under_way {
+            true => state.outdated = true,
+            false => state.asked = true,
+        }
+        self.sources.changed = true;
+        true
     }
 
     /// A node has failed, at this stage.

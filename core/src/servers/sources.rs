@@ -145,6 +145,8 @@ pub(crate) struct SourceState {
     pub(crate) retry: Option<Instant>,
     /// It is asked as soon as the shortest interval allows.
     pub(crate) asked: bool,
+    /// It has changed since the refresh under way began: it is asked once more after it.
+    pub(crate) outdated: bool,
     pub(crate) failures: u32,
     pub(crate) last_backoff: u64,
     /// Of the last good answer.
@@ -211,6 +213,7 @@ impl Sources {
                     regular: now,
                     retry: None,
                     asked: false,
+                    outdated: false,
                     failures: 0,
                     last_backoff: 0,
                     version: None,

@@ -2,7 +2,9 @@
 
 #[cfg(feature = "record")]
 mod record;
+mod shared_source;
 mod sim;
+mod sources;
 
 use std::{
     future::IntoFuture,
@@ -198,17 +200,6 @@ fn what_came_before_writing_failed_is_still_read() {
         Certainty::PossiblyWritten
     );
     assert!(f.sim.world().pipes[0].dropped);
-}
-
-/// A runtime has no sources of server lists yet: nobody may wait for an answer.
-#[test]
-fn a_source_of_the_configuration_fails_at_once() {
-    let config = Config::builder().source(redial::Source::primary());
-    let config = config.build().expect("it makes sense");
-    let f = Fixture::build(|builder| builder.servers("10.0.0.1:1").config(config));
-    f.run();
-    let stats = f.client.snapshot().stats;
-    assert_eq!((stats.refreshes, stats.refreshes_failed), (1, 1));
 }
 
 #[test]

@@ -7,9 +7,12 @@ use std::{
 
 use redial::record::{RecordError, replay};
 
-use redial::driver::BuildError;
+use redial::driver::{BuildError, SourceError};
 
-use super::*;
+use super::{
+    sources::{A, B, Desk, list, servers},
+    *,
+};
 
 #[derive(Clone, Default)]
 struct Sheet(Arc<Mutex<Vec<u8>>>);
@@ -62,6 +65,33 @@ fn a_recorded_client_behaves_as_one_that_is_not_and_its_core_is_replayed() {
     let snapshot = format!("{:?}", run.cluster.snapshot());
     assert!(recorded.ends_with(&snapshot), "{recorded}\n{snapshot}");
     assert_eq!(run.cluster.stats().requests, 3);
+}
+
+/// Lists, failures and word of a change are facts like others.
+#[test]
+fn what_a_source_says_is_recorded() {
+    let (desk, sheet) = (Desk::default(), Sheet::default());
+    let (source, sink) = (desk.clone(), sheet.clone());
+    let f = Fixture::build(|builder| builder.source(source).record(sink));
+    desk.answer(A);
+    f.run();
+    for answer in [Err(SourceError::other("away")), Ok(list(B))] {
+        f.sim.advance(Duration::from_secs(2));
+        desk.change(|papers| {
+            papers.changed = true;
+            papers.answer = Some(answer);
+        });
+        f.run();
+    }
+    f.sim.advance(Duration::from_secs(100));
+    f.run();
+    assert_eq!((servers(&f), desk.begun()), (vec![B.to_string()], 4));
+    drop(f.client);
+    f.sim.drop_driver();
+    let text = sheet.0.lock().unwrap();
+    let run = replay(&**text).expect("it goes as recorded");
+    assert_eq!(run.cluster.stats().refreshes, 4);
+    assert!(String::from_utf8_lossy(&text).contains("SourceChanged"));
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl Failures {
                 let (old, new) = (known.next_attempt, view.next_attempt);
                 let touched = match hint {
                     Hint::NodeUp(node) => node == view.id,
-                    Hint::NodeDown(_) => false,
+                    Hint::NodeDown(_) | Hint::SourceChanged(_) => false,
                     _ => true,
                 };
                 let shortened =

@@ -7,7 +7,7 @@ use proptest::{collection::vec, option, prelude::*, sample::Index};
 use redial::{
     Action, AttemptId, CloseError, Cluster, Config, ConnectError, ConnectionId, Event,
     HandshakeError, Hint, Input, Instant, Limit, Limits, Matching, Next, NodeId, Output, RefreshId,
-    ReplyTo, RequestId, RequestOptions, Source, Target, Verdict,
+    ReplyTo, RequestId, RequestOptions, Source, SourceId, Target, Verdict,
 };
 use redial_tests::{
     script::specs,
@@ -80,6 +80,7 @@ enum What {
     Cancel(Index),
     Shutdown(u64),
     NetworkChanged,
+    SourceChanged(u32),
     NodeUp(Index),
     NodeDown(Index),
     Resolved(Index, Vec<u8>),
@@ -142,6 +143,7 @@ fn what() -> impl Strategy<Value = What> {
         3 => index().prop_map(What::Cancel),
         1 => (0..3_000u64).prop_map(What::Shutdown),
         1 => Just(What::NetworkChanged),
+        1 => (0..4_u32).prop_map(What::SourceChanged),
         1 => index().prop_map(What::NodeUp),
         1 => index().prop_map(What::NodeDown),
         4 => (index(), vec(1..6u8, 0..5)).prop_map(|(attempt, hosts)| What::Resolved(attempt, hosts)),
@@ -333,6 +335,7 @@ impl Embedder {
             }
             What::Cancel(_) | What::Timeout => Call::Timeout,
             What::NetworkChanged => Call::Hint(Hint::NetworkChanged),
+            What::SourceChanged(source) => Call::Hint(Hint::SourceChanged(SourceId::new(*source))),
             What::NodeUp(node) => Call::Hint(Hint::NodeUp(newest(&self.nodes, *node))),
             What::NodeDown(node) => Call::Hint(Hint::NodeDown(newest(&self.nodes, *node))),
             What::Shutdown(millis) => Call::Shutdown(Duration::from_millis(*millis)),

@@ -7,7 +7,7 @@ use proptest::{
 };
 use redial::{
     Action, CloseError, Completion, ConnectError, Event, HandshakeError, Hint, Instant, Limit,
-    NodeSpec, Output, RequestOptions, Verdict,
+    NodeSpec, Output, RequestOptions, SourceId, Verdict,
 };
 use redial_tests::world::{Accept, Answer, Fault, Greet, Op, Plan, Serve, Tells, World, address};
 
@@ -142,9 +142,21 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (0..5usize).prop_map(Op::Cancel),
         3 => list().prop_map(Op::SetNodes),
         1 => list().prop_map(Op::SetFallback),
-        1 => select(vec![Hint::NetworkChanged, Hint::Resumed]).prop_map(Op::Hint),
+        1 => hint().prop_map(Op::Hint),
         1 => (0..5_000u64).prop_map(|millis| Op::Shutdown(Duration::from_millis(millis))),
     ]
+}
+
+/// Of a source that is there, and of one that is not.
+fn hint() -> impl Strategy<Value = Hint> {
+    let changed = |source| Hint::SourceChanged(SourceId::new(source));
+    select(vec![
+        Hint::NetworkChanged,
+        Hint::Resumed,
+        changed(0),
+        changed(1),
+        changed(9),
+    ])
 }
 
 fn options() -> impl Strategy<Value = RequestOptions> {
