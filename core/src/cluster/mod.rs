@@ -495,11 +495,9 @@ impl Cluster {
                     if self.sources.need_care() {
                         self.tend_sources();
                     }
-                    // Fallback nodes that joined may have moved the client, and its requests with it.
-                    if self.sources.changed {
-                        continue;
-                    }
-                    if !self.nobody_waits_for_a_node() {
+                    // Not when fallback nodes have just joined: they may have moved the client, and its
+                    // requests with it.
+                    if !self.sources.changed && !self.nobody_waits_for_a_node() {
                         self.dial_who_is_wanted();
                     }
                     if !self.sources.changed {

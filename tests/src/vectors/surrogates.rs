@@ -26,7 +26,7 @@ pub(super) fn replace_lone(line: &str) -> String {
     replaced + rest
 }
 
-/// The code unit that the text begins with as `\uXXXX`.
+/// The code unit of the escape, a backslash, `u` and four digits, that the text begins with.
 fn code_unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()
