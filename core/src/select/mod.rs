@@ -149,7 +149,7 @@ enum Pool {
 impl Pool {
     fn new(policy: &SelectionPolicy) -> Self {
         match policy {
-            // `Sticky` picks by itself; this finds another when its own is gone.
+            // Under `Sticky` nothing is picked here: a request goes to the client's own node.
             SelectionPolicy::LeastLoaded | SelectionPolicy::Sticky => {
                 Self::LeastLoaded(LoadBuckets::default())
             }
