@@ -1,6 +1,6 @@
 //! Commands, results and events: what the core tells the embedder.
 
-use core::{net::SocketAddr, time::Duration};
+use core::{fmt, net::SocketAddr, time::Duration};
 
 use crate::{
     AttemptId, Cause, ConnectionId, Instant, NodeId, NodeState, RefreshId, RequestError, RequestId,
@@ -20,6 +20,20 @@ pub enum Output {
     Event(Event),
     /// The last output of all, after [`Cluster::shutdown`](crate::Cluster::shutdown).
     Terminated,
+}
+
+/// One line, as in a trace.
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Action(action) => write!(f, "{action:?}"),
+            Self::Completion(Completion { request, result }) => {
+                write!(f, "{request} completed: {result:?}")
+            }
+            Self::Event(event) => write!(f, "event {event:?}"),
+            Self::Terminated => f.write_str("terminated"),
+        }
+    }
 }
 
 /// A command to the embedder.

@@ -9,7 +9,7 @@ use super::{
 #[cfg(not(feature = "record"))]
 use crate::Cluster as Core;
 #[cfg(feature = "record")]
-use crate::record::{RecordError, Recorder as Core};
+use crate::record::{Observer, RecordError, Recorder as Core};
 use crate::{
     AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Hint, Input,
     Instant, NodeId, NodeSpec, RefreshId, RequestId, RequestOptions, SetNodesError, ShutdownError,
@@ -68,6 +68,26 @@ impl<P: Protocol> Client<P> {
     ) -> Result<Self, RecordError> {
         let config = suited(config, &protocol)?;
         Ok(Self::over(Core::start(config, seed, now, sink)?, protocol))
+    }
+
+    /// The same, and shows each step of its core to `observer`.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    #[cfg(feature = "record")]
+    pub fn observe(
+        protocol: P,
+        config: Config,
+        seed: u64,
+        now: Instant,
+        observer: alloc::boxed::Box<dyn Observer>,
+    ) -> Result<Self, ConfigError> {
+        let config = suited(config, &protocol)?;
+        Ok(Self::over(
+            Core::observe(config, seed, now, observer),
+            protocol,
+        ))
     }
 
     const fn over(cluster: Core, protocol: P) -> Self {

@@ -1,15 +1,11 @@
 //! The lines of a recording.
 
 use alloc::{borrow::Cow, string::String};
-use core::{net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::hash::Hash;
-use crate::{
-    AttemptId, Config, ConnectionId, Hint, Input, Instant, NodeSpec, RefreshId, RequestId,
-    RequestOptions,
-};
+use super::{Call, hash::Hash};
+use crate::{Config, Instant};
 
 /// The version of this crate, which alone reads its recordings.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -34,26 +30,10 @@ pub(super) struct Start<'a> {
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Line<'a> {
     /// A call, as it is made.
-    Call { at: Instant, what: Call<'a> },
+    Call { at: Instant, what: Cow<'a, Call> },
     /// What came of it, once the next call is made: how many outputs were drained in between, and
     /// the hash of all so far.
     Gave { outputs: u64, hash: Hash },
     /// There was no other call.
     End { calls: u64 },
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) enum Call<'a> {
-    SetNodes(Cow<'a, [NodeSpec]>),
-    SetFallback(Cow<'a, [NodeSpec]>),
-    Submit(RequestOptions),
-    Cancel(RequestId),
-    Shutdown(Duration),
-    Hint(Hint),
-    Input(Input),
-    Resolved(AttemptId, Cow<'a, [SocketAddr]>),
-    WritesStarted(ConnectionId, Cow<'a, [u32]>),
-    Refreshed(RefreshId, Option<u64>, Cow<'a, [NodeSpec]>),
-    WritesDone(ConnectionId, Cow<'a, [u32]>),
-    Timeout,
 }

@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::{
     RecordError,
     hash::Hash,
-    line::{Call, Line, Start, VERSION},
+    line::{Line, Start, VERSION},
+    step::{Answer, Call},
 };
 use crate::{Config, Deadline, Instant, Output, SelectionPolicy};
 
@@ -72,8 +73,9 @@ impl Log {
         }
     }
 
-    pub(super) fn begin(&mut self, at: Instant, what: Call<'_>, deadline: Option<Deadline>) {
+    pub(super) fn begin(&mut self, at: Instant, call: &Call, deadline: Option<Deadline>) {
         self.settle(deadline);
+        let what = Cow::Borrowed(call);
         let line = Line::Call { at, what };
         self.hash.add(&line);
         self.write(&line);
@@ -81,8 +83,8 @@ impl Log {
         self.last = Last::Begun;
     }
 
-    pub(super) fn answer(&mut self, answer: &impl Serialize) {
-        self.hash.add(answer);
+    pub(super) fn answer(&mut self, answer: Answer) {
+        self.hash.add(&answer);
         self.last = Last::Answered;
     }
 

@@ -27,6 +27,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! An [`Observer`] sees the same calls, and what came of each, while they are made: see
+//! [`Recorder::observe`].
+//!
 //! # The file
 //!
 //! Lines of JSON: the first has version, seed, time and configuration, the second what came of the
@@ -43,8 +46,10 @@ mod line;
 mod log;
 mod recorder;
 mod replay;
+mod step;
 
 pub use {
     recorder::{RecordError, Recorder},
     replay::{ReplayError, Replayed, replay, replay_with},
+    step::{Answer, Call, Observer, Step},
 };

@@ -4,18 +4,21 @@ use alloc::{boxed::Box, vec::Vec};
 use core::{fmt, net::SocketAddr, ops::Deref, time::Duration};
 use std::io::{self, Write};
 
-use serde::Serialize;
 use thiserror::Error;
 
-use super::{hash::Hash, line::Call, log::Log};
+use super::{
+    hash::Hash,
+    log::Log,
+    step::{Answer, Call, Observer, Step},
+};
 use crate::{
     AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, Hint, Input, Instant,
     NodeSpec, Output, RefreshId, RequestId, RequestOptions, SetNodesError, ShutdownError,
     SubmitError,
 };
 
-/// A [`Cluster`] that writes down every call. It has the methods of a cluster, and its getters
-/// through `Deref`. Recording changes nothing of what it does.
+/// A [`Cluster`] that writes down every call, or shows it to an [`Observer`]. It has the methods of a
+/// cluster, and its getters through `Deref`. Neither changes anything of what it does.
 ///
 /// A call is written before it is made, what came of it before the next one, each line by one write to
 /// the sink, and the end by [`finish`](Self::finish) or when the recorder is dropped. Put a buffer
@@ -24,6 +27,13 @@ use crate::{
 pub struct Recorder {
     cluster: Cluster,
     log: Option<Log>,
+    watch: Option<Watch>,
+}
+
+/// An observer, and the step that is under way.
+struct Watch {
+    observer: Box<dyn Observer>,
+    step: Option<Step>,
 }
 
 /// Why a recording cannot be begun.
@@ -59,11 +69,22 @@ impl Recorder {
         Ok(recorder)
     }
 
+    /// A cluster as [`Cluster::new`] makes it, whose every step the observer sees. The first is
+    /// [`Call::Start`], with what the construction itself gives.
+    #[must_use]
+    pub fn observe(config: Config, seed: u64, now: Instant, observer: Box<dyn Observer>) -> Self {
+        let mut recorder = Self::new(config, seed, now);
+        let step = Some(Step::begin(Call::Start));
+        recorder.watch = Some(Watch { observer, step });
+        recorder
+    }
+
     /// One that records nothing.
     pub(crate) fn new(config: Config, seed: u64, now: Instant) -> Self {
         Self {
             cluster: Cluster::new(config, seed, now),
             log: None,
+            watch: None,
         }
     }
 
@@ -146,11 +167,11 @@ impl Recorder {
         connection: ConnectionId,
         serials: impl IntoIterator<Item = u32>,
     ) {
-        if self.log.is_none() {
+        if !self.is_heard() {
             return self.cluster.writes_started(now, connection, serials);
         }
         let serials: Vec<u32> = serials.into_iter().collect();
-        let call = || Call::WritesStarted(connection, (&serials).into());
+        let call = || Call::WritesStarted(connection, serials.clone());
         self.call(now, call, |cluster| {
             cluster.writes_started(now, connection, serials.iter().copied());
         });
@@ -177,11 +198,11 @@ impl Recorder {
         connection: ConnectionId,
         serials: impl IntoIterator<Item = u32>,
     ) {
-        if self.log.is_none() {
+        if !self.is_heard() {
             return self.cluster.writes_done(now, connection, serials);
         }
         let serials: Vec<u32> = serials.into_iter().collect();
-        let call = || Call::WritesDone(connection, (&serials).into());
+        let call = || Call::WritesDone(connection, serials.clone());
         self.call(now, call, |cluster| {
             cluster.writes_done(now, connection, serials.iter().copied());
         });
@@ -196,8 +217,8 @@ impl Recorder {
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         let output = self.cluster.poll_output();
-        if let (Some(log), Some(output)) = (&mut self.log, &output) {
-            log.output(output);
+        if self.is_heard() {
+            self.drained(output.as_ref());
         }
         output
     }
@@ -230,27 +251,8 @@ impl Recorder {
     }
 
     /// For a replay: makes this call.
-    pub(super) fn repeat(&mut self, at: Instant, call: &Call<'_>) {
-        match call {
-            Call::SetNodes(list) => _ = self.set_nodes(at, list),
-            Call::SetFallback(list) => _ = self.set_fallback(at, list),
-            Call::Submit(options) => _ = self.submit(at, *options),
-            Call::Cancel(request) => _ = self.cancel(at, *request),
-            Call::Shutdown(drain) => _ = self.shutdown(at, *drain),
-            Call::Hint(hint) => self.hint(at, *hint),
-            Call::Input(input) => self.handle_input(at, *input),
-            Call::Resolved(attempt, addresses) => self.resolved(at, *attempt, addresses),
-            Call::WritesStarted(connection, serials) => {
-                self.writes_started(at, *connection, serials.iter().copied());
-            }
-            Call::Refreshed(refresh, version, list) => {
-                self.refreshed(at, *refresh, *version, list);
-            }
-            Call::WritesDone(connection, serials) => {
-                self.writes_done(at, *connection, serials.iter().copied());
-            }
-            Call::Timeout => self.handle_timeout(at),
-        }
+    pub(super) fn repeat(&mut self, at: Instant, call: &Call) {
+        self.call(at, || call.clone(), |cluster| call.perform(cluster, at));
     }
 
     /// For a replay: the hash of all so far, the outcome of the last call included.
@@ -260,20 +262,70 @@ impl Recorder {
         log.hash
     }
 
+    const fn is_heard(&self) -> bool {
+        self.log.is_some() || self.watch.is_some()
+    }
+
     #[inline]
-    fn call<'a, T: Serialize>(
+    fn call<T: Copy + Into<Answer>>(
         &mut self,
         at: Instant,
-        what: impl FnOnce() -> Call<'a>,
+        what: impl FnOnce() -> Call,
         make: impl FnOnce(&mut Cluster) -> T,
     ) -> T {
-        let Some(log) = &mut self.log else {
+        if !self.is_heard() {
             return make(&mut self.cluster);
-        };
-        log.begin(at, what(), self.cluster.poll_timeout());
+        }
+        self.begin(at, what());
         let answer = make(&mut self.cluster);
-        log.answer(&answer);
+        self.end(answer.into());
         answer
+    }
+
+    fn begin(&mut self, at: Instant, call: Call) {
+        self.show();
+        if let Some(log) = &mut self.log {
+            log.begin(at, &call, self.cluster.poll_timeout());
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.step = Some(Step::begin(call));
+        }
+    }
+
+    fn end(&mut self, answer: Answer) {
+        if let Some(log) = &mut self.log {
+            log.answer(answer);
+        }
+        if let Some(Watch { step, .. }) = &mut self.watch
+            && let Some(step) = step
+        {
+            step.answer = answer;
+        }
+    }
+
+    fn drained(&mut self, output: Option<&Output>) {
+        let Some(output) = output else {
+            return self.show();
+        };
+        if let Some(log) = &mut self.log {
+            log.output(output);
+        }
+        if let Some(Watch { step, .. }) = &mut self.watch
+            && let Some(step) = step
+        {
+            step.outputs.push(*output);
+        }
+    }
+
+    /// Shows the last step, unless it was shown.
+    fn show(&mut self) {
+        if let Some(watch) = &mut self.watch
+            && let Some(mut step) = watch.step.take()
+        {
+            step.now = self.cluster.now();
+            step.deadline = self.cluster.poll_timeout();
+            watch.observer.observe(&step, &self.cluster);
+        }
     }
 }
 
@@ -290,12 +342,14 @@ impl fmt::Debug for Recorder {
         f.debug_struct("Recorder")
             .field("cluster", &self.cluster)
             .field("records", &self.log.is_some())
+            .field("is_observed", &self.watch.is_some())
             .finish()
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
+        self.show();
         if let Some(mut log) = self.log.take() {
             log.end(self.cluster.poll_timeout());
         }
