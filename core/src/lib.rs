@@ -140,6 +140,8 @@ pub mod client;
 pub mod driver;
 #[cfg(feature = "record")]
 pub mod record;
+#[cfg(feature = "sim")]
+pub mod sim;
 
 #[cfg(feature = "std")]
 pub use clock::Clock;

@@ -8,18 +8,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// The hash of all that was added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Hash(pub(super) u64);
+pub(crate) struct Hash(pub(crate) u64);
 
 impl Hash {
-    pub(super) const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
+    pub(crate) const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
 
     /// Adds a value, as JSON and a line's end, so that no two sequences of values are one text.
-    pub(super) fn add(&mut self, value: &impl Serialize) {
+    pub(crate) fn add(&mut self, value: &impl Serialize) {
         serde_json::to_writer(&mut *self, value).expect("ids, numbers and text are JSON");
         self.add_bytes(b"\n");
     }
 
-    pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }

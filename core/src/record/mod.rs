@@ -41,7 +41,7 @@
 //!
 //! A recording is for the version that made it: another may behave differently, and refuses it.
 
-mod hash;
+pub(crate) mod hash;
 mod line;
 mod log;
 mod recorder;
