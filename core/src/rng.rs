@@ -15,6 +15,9 @@ pub(crate) enum Purpose {
     Refresh = 9,
     StartDelay = 10,
     Decision = 11,
+    /// What a simulated world does by chance.
+    #[cfg(feature = "sim")]
+    Simulation = 12,
 }
 
 /// A bijection that changes half of the bits for any change of input: the finaliser of SplitMix64

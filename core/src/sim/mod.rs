@@ -1,11 +1,20 @@
 //! The simulator: outages on virtual time. Feature `sim`.
 
+mod embedder;
 mod fault;
 mod schedule;
+mod server;
+mod simulation;
+mod tap;
 mod trace;
+mod workload;
+mod world;
 
 pub use {
     fault::{Fault, Target, Way},
     schedule::{Occurrence, Schedule},
+    server::{Answers, Conduct, Reaction, Server, Service},
+    simulation::{Failure, Run, Simulation, Wrong},
     trace::{Difference, Line, Trace, What},
+    workload::{App, Load, Workload},
 };

@@ -75,3 +75,9 @@ impl core::fmt::Display for Occurrence {
         write!(f, "{:?} {}", self.target, self.fault.kind())
     }
 }
+
+impl core::fmt::Display for Schedule {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
