@@ -29,6 +29,8 @@ pub struct Builder<P, R> {
     runtime: Option<R>,
     #[cfg(feature = "record")]
     recording: Option<Box<dyn std::io::Write + Send + Sync>>,
+    #[cfg(feature = "record")]
+    observer: Option<Box<dyn crate::record::Observer>>,
 }
 
 enum Servers {
@@ -48,6 +50,8 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
             runtime: None,
             #[cfg(feature = "record")]
             recording: None,
+            #[cfg(feature = "record")]
+            observer: None,
         }
     }
 
@@ -127,6 +131,17 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
     #[cfg(feature = "record")]
     pub fn record(mut self, sink: impl std::io::Write + Send + Sync + 'static) -> Self {
         self.recording = Some(Box::new(sink));
+        self.observer = None;
+        self
+    }
+
+    /// Shows each step of the client's core to `observer`, under the client's lock. It is dropped when
+    /// the last handle and the driver are gone. A client is observed or recorded, not both: what was
+    /// asked for last counts.
+    #[cfg(feature = "record")]
+    pub fn observe(mut self, observer: Box<dyn crate::record::Observer>) -> Self {
+        self.observer = Some(observer);
+        self.recording = None;
         self
     }
 
@@ -150,9 +165,10 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
         #[cfg(not(feature = "record"))]
         let mut client = Client::new(self.protocol, config, seed, now)?;
         #[cfg(feature = "record")]
-        let mut client = match self.recording {
-            None => Client::new(self.protocol, config, seed, now)?,
-            Some(sink) => Client::record(self.protocol, config, seed, now, sink)?,
+        let mut client = match (self.recording, self.observer) {
+            (None, None) => Client::new(self.protocol, config, seed, now)?,
+            (None, Some(observer)) => Client::observe(self.protocol, config, seed, now, observer)?,
+            (Some(sink), _) => Client::record(self.protocol, config, seed, now, sink)?,
         };
         let nodes = match self.servers {
             Servers::Text(text) => parse(&text)?,

@@ -1,14 +1,15 @@
 //! A client in the simulated world: what a loop around [`Client`] does, on virtual time.
 
+use core::mem;
 use std::{boxed::Box, string::String, vec::Vec};
 
 use super::{
     workload::{App, Workload},
-    world::{LinkId, Notice, World, address, host},
+    world::{LinkId, Notice, World, listed_by_address, listed_by_name},
 };
 use crate::{
-    AttemptId, CloseError, ConnectionId, Endpoint, Instant, NodeSpec, RefreshId,
-    client::{Client, ClientAction, ClientOutput, Protocol, TransportInput},
+    AttemptId, CloseError, ConnectionId, Endpoint, Instant, NodeSpec, RefreshId, RequestError,
+    client::{Client, ClientAction, ClientOutput, Protocol, Response, TransportInput},
 };
 
 /// For a workload's time; all other tags are those of the client's deadline.
@@ -31,8 +32,17 @@ pub(super) struct Embedder<P: Protocol> {
     armed: Option<Instant>,
     is_over: bool,
     end: End,
+    /// Requests that were completed, if that is of interest.
+    done: Option<Vec<Done<P::Reply>>>,
     /// What must not happen has happened.
     pub(super) failure: Option<String>,
+}
+
+/// A request that is complete.
+pub(super) struct Done<R> {
+    pub(super) submitted: Instant,
+    pub(super) completed: Instant,
+    pub(super) result: Result<Response<R>, RequestError>,
 }
 
 /// Whether it has ended, and whether that is known.
@@ -64,12 +74,21 @@ impl<P: Protocol> Embedder<P> {
             armed: None,
             is_over: false,
             end: End::NotYet,
+            done: None,
             failure: None,
         }
     }
 
     pub(super) const fn client(&self) -> &Client<P> {
         &self.client
+    }
+
+    pub(super) fn keep_outcomes(&mut self) {
+        self.done = Some(Vec::new());
+    }
+
+    pub(super) fn take_outcomes(&mut self) -> Vec<Done<P::Reply>> {
+        self.done.as_mut().map(mem::take).unwrap_or_default()
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -172,8 +191,9 @@ impl<P: Protocol> Embedder<P> {
                 ClientOutput::Action(action) => self.carry_out(world, action),
                 ClientOutput::Completion { request, result } => {
                     self.with_app(world, |workload, app| {
-                        workload.completed(app, request, result);
+                        workload.completed(app, request, &result);
                     });
+                    self.keep(world.now, result);
                 }
                 ClientOutput::Push { node, push, .. } => {
                     self.with_app(world, |workload, app| workload.pushed(app, node, push));
@@ -188,6 +208,25 @@ impl<P: Protocol> Embedder<P> {
             self.armed = Some(deadline.at);
             world.wake_at(deadline.at, self.number, 0);
         }
+    }
+
+    fn keep(&mut self, completed: Instant, result: Result<Response<P::Reply>, RequestError>) {
+        let Some(done) = &mut self.done else {
+            return;
+        };
+        let elapsed = match &result {
+            Ok(response) => response.elapsed,
+            Err(error) => error.elapsed,
+        };
+        done.push(Done {
+            submitted: Instant::from_nanos(
+                completed
+                    .as_nanos()
+                    .saturating_sub(elapsed.as_nanos() as u64),
+            ),
+            completed,
+            result,
+        });
     }
 
     fn carry_out(&mut self, world: &mut World, action: ClientAction) {
@@ -301,11 +340,8 @@ impl<P: Protocol> Embedder<P> {
 
     fn specs(&self, servers: &[u32]) -> Vec<NodeSpec> {
         let spec = |server: &u32| match self.named {
-            true => NodeSpec::new(Endpoint::Name {
-                host: host(*server).into(),
-                port: address(*server).port(),
-            }),
-            false => NodeSpec::new(address(*server)),
+            true => listed_by_name(*server),
+            false => listed_by_address(*server),
         };
         servers.iter().map(spec).collect()
     }

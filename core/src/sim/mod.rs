@@ -2,6 +2,7 @@
 
 mod embedder;
 mod fault;
+mod runtime;
 mod schedule;
 mod server;
 mod simulation;
@@ -12,9 +13,10 @@ mod world;
 
 pub use {
     fault::{Fault, Target, Way},
+    runtime::{Sleep, Stalled, Virtual, VirtualClient, VirtualStream, VirtualTimer, VirtualWorld},
     schedule::{Occurrence, Schedule},
     server::{Answers, Conduct, Reaction, Server, Service},
-    simulation::{Failure, Run, Simulation, Wrong},
+    simulation::{Failure, Outcome, Run, Simulation, Wrong},
     trace::{Difference, Line, Trace, What},
     workload::{App, Load, Workload},
 };

@@ -4,7 +4,8 @@ use core::{fmt, time::Duration};
 use std::{
     boxed::Box,
     collections::BTreeMap,
-    string::String,
+    format,
+    string::{String, ToString},
     sync::{Arc, Mutex},
     vec::Vec,
 };
@@ -12,7 +13,7 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    embedder::Embedder,
+    embedder::{Done, Embedder},
     schedule::Schedule,
     server::Server,
     tap::{Seen, Tap, lock},
@@ -21,8 +22,8 @@ use super::{
     world::{Change, Notice, World},
 };
 use crate::{
-    Config, ConfigError, Deadline, Instant, Stats,
-    client::{Client, Protocol},
+    Config, ConfigError, Deadline, Instant, RequestError, Stats,
+    client::{Client, Protocol, Response},
     rng::{Purpose, Rng},
 };
 
@@ -49,7 +50,7 @@ const MORE_A_CLIENT: u64 = 1_000;
 ///     .fault(minute / 2, minute, Target::Server(0), Fault::Crash);
 /// let run = simulation.run(&schedule)?;
 /// assert!(run.stats[0].succeeded > 1_190);
-/// # Ok::<(), redial::sim::Failure>(())
+/// # Ok::<(), Box<redial::sim::Failure>>(())
 /// ```
 pub struct Simulation<P: Protocol> {
     config: Config,
@@ -63,6 +64,25 @@ pub struct Simulation<P: Protocol> {
     drain: Duration,
     traced: bool,
     checked: bool,
+    properties: Vec<Property<P>>,
+    ends: Vec<(String, Box<dyn Fn(&Run) -> bool>)>,
+}
+
+/// What must hold of each request, and how that is called.
+pub(super) type Property<P> = (String, Box<dyn Fn(&Outcome<'_, P>) -> bool>);
+
+/// A request that is complete, for [`Simulation::property`].
+pub struct Outcome<'a, P: Protocol> {
+    /// Of which client, from 0.
+    pub client: u32,
+    /// When it was submitted.
+    pub submitted: Instant,
+    /// When it completed.
+    pub completed: Instant,
+    /// From when on nothing was wrong any more, by the schedule.
+    pub calm_from: Instant,
+    /// How it ended.
+    pub result: &'a Result<Response<P::Reply>, RequestError>,
 }
 
 /// What came of a run in which every rule held.
@@ -110,6 +130,14 @@ pub enum Wrong {
         /// What was seen.
         what: String,
     },
+    /// A property of yours does not hold.
+    #[error("{name} does not hold: {what}")]
+    Property {
+        /// Its name.
+        name: String,
+        /// Of what: a request, or the run.
+        what: String,
+    },
     /// The application said that what happened must not happen.
     #[error("client {client}: {what}")]
     Application {
@@ -146,6 +174,7 @@ impl Wrong {
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Rule { rule, .. }, Self::Rule { rule: theirs, .. }) => rule == theirs,
+            (Self::Property { name, .. }, Self::Property { name: theirs, .. }) => name == theirs,
             _ => core::mem::discriminant(self) == core::mem::discriminant(other),
         }
     }
@@ -170,6 +199,8 @@ impl<P: Protocol + 'static> Simulation<P> {
             drain: Duration::from_secs(5),
             traced: false,
             checked: true,
+            properties: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
@@ -237,6 +268,28 @@ impl<P: Protocol + 'static> Simulation<P> {
         }
     }
 
+    /// With something that must hold of each request when it is complete, and how to call it.
+    #[must_use]
+    pub fn property(
+        mut self,
+        name: impl Into<String>,
+        holds: impl Fn(&Outcome<'_, P>) -> bool + 'static,
+    ) -> Self {
+        self.properties.push((name.into(), Box::new(holds)));
+        self
+    }
+
+    /// With something that must hold of the whole run, and how to call it.
+    #[must_use]
+    pub fn finally(
+        mut self,
+        name: impl Into<String>,
+        holds: impl Fn(&Run) -> bool + 'static,
+    ) -> Self {
+        self.ends.push((name.into(), Box::new(holds)));
+        self
+    }
+
     /// Plays a schedule to its end, then shuts the clients down and sees that they end. The same
     /// schedule gives the same run, always and everywhere.
     ///
@@ -259,8 +312,8 @@ impl<P: Protocol> Workload<P> for Idle {
 
 /// A run under way.
 struct Play<'a, P: Protocol> {
+    simulation: &'a Simulation<P>,
     schedule: &'a Schedule,
-    drain: Duration,
     world: World,
     clients: Vec<Embedder<P>>,
     seen: Arc<Mutex<Seen>>,
@@ -271,11 +324,11 @@ struct Play<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol + 'static> Play<'a, P> {
-    fn new(simulation: &Simulation<P>, schedule: &'a Schedule) -> Result<Self, Box<Failure>> {
+    fn new(simulation: &'a Simulation<P>, schedule: &'a Schedule) -> Result<Self, Box<Failure>> {
         let server = |number| (simulation.server)(number);
         let mut play = Self {
+            simulation,
             schedule,
-            drain: simulation.drain,
             world: World::new(
                 schedule.clone(),
                 simulation.latency,
@@ -303,7 +356,10 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             let workload = (simulation.workload)(number);
             let lists = simulation.config.sources().is_empty();
             let named = simulation.named;
-            let embedder = Embedder::new(number, client, workload, named, lists);
+            let mut embedder = Embedder::new(number, client, workload, named, lists);
+            if !simulation.properties.is_empty() {
+                embedder.keep_outcomes();
+            }
             play.clients.push(embedder);
         }
         Ok(play)
@@ -320,20 +376,33 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
         }
         self.world.advance_to(end);
         for number in 0..self.clients.len() {
-            self.clients[number].shut_down(&mut self.world, self.drain);
+            self.clients[number].shut_down(&mut self.world, self.simulation.drain);
             self.ended(number);
             self.check(number)?;
         }
         // A machine that sleeps hears nothing before it wakes up.
-        let latest = end.max(self.world.calm_from()) + self.drain + Duration::from_secs(1);
+        let latest =
+            end.max(self.world.calm_from()) + self.simulation.drain + Duration::from_secs(1);
         while self.running > 0 {
             if self.world.next().is_none_or(|at| at > latest) {
                 return Err(self.no_end());
             }
             self.step()?;
         }
+        let run = self.run();
+        let broken = self.simulation.ends.iter().find(|(_, holds)| !holds(&run));
+        match broken {
+            None => Ok(run),
+            Some((name, _)) => Err(self.failure(Wrong::Property {
+                name: name.clone(),
+                what: format!("{:?}", run.stats),
+            })),
+        }
+    }
+
+    fn run(&mut self) -> Run {
         let mut seen = lock(&self.seen);
-        Ok(Run {
+        Run {
             trace: seen.trace.take().unwrap_or_default(),
             stats: self
                 .clients
@@ -343,7 +412,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             events: seen.events,
             faults: core::mem::take(&mut self.world.fired),
             ended: self.world.now,
-        })
+        }
     }
 
     /// Lets one thing happen.
@@ -371,12 +440,33 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             return Ok(());
         }
         client.notice(&mut self.world, notice);
+        let outcomes = client.take_outcomes();
+        self.check_outcomes(number as u32, outcomes)?;
         self.ended(number);
         self.check(number)
     }
 
     fn ended(&mut self, number: usize) {
         self.running -= usize::from(self.clients[number].takes_end());
+    }
+
+    fn check_outcomes(&self, client: u32, done: Vec<Done<P::Reply>>) -> Result<(), Box<Failure>> {
+        for done in done {
+            let outcome = Outcome {
+                client,
+                submitted: done.submitted,
+                completed: done.completed,
+                calm_from: self.world.calm_from(),
+                result: &done.result,
+            };
+            let mut properties = self.simulation.properties.iter();
+            if let Some((name, _)) = properties.find(|(_, holds)| !holds(&outcome)) {
+                let name = name.clone();
+                let what = outcome.to_string();
+                return Err(self.failure(Wrong::Property { name, what }));
+            }
+        }
+        Ok(())
     }
 
     /// Sees that all is well with a client to which something has happened.
@@ -420,6 +510,34 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             what,
             past: String::new(),
         })
+    }
+}
+
+impl<P: Protocol> fmt::Display for Outcome<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            client,
+            submitted,
+            completed,
+            ..
+        } = self;
+        write!(f, "client {client}: submitted at {submitted}, ")?;
+        match self.result {
+            Ok(response) => {
+                let Response { node, attempts, .. } = response;
+                write!(
+                    f,
+                    "answered by {node} at {completed}, hand-overs: {attempts}"
+                )
+            }
+            Err(error) => write!(f, "failed at {completed}: {error}"),
+        }
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Outcome<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -19,7 +19,7 @@ pub trait Workload<P: Protocol>: Send {
         &mut self,
         app: &mut App<'_, P>,
         request: RequestId,
-        result: Result<Response<P::Reply>, RequestError>,
+        result: &Result<Response<P::Reply>, RequestError>,
     ) {
         let _ = (app, request, result);
     }
@@ -180,7 +180,7 @@ where
         &mut self,
         app: &mut App<'_, P>,
         _: RequestId,
-        result: Result<Response<P::Reply>, RequestError>,
+        result: &Result<Response<P::Reply>, RequestError>,
     ) {
         // After a failure the next one is not sent at once, or a client that fails at once would
         // have no rest.

@@ -81,7 +81,7 @@ impl World {
         }
         self.tell(Notice::Connected(owner, id, result));
         // What the server said first may be here already.
-        self.to_client(id);
+        self.reaches_client(id);
     }
 
     /// Whether a name's look-up gives an address, by the server's condition.

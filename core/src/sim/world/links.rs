@@ -115,7 +115,9 @@ impl World {
         let Some(link) = self.links.get_mut(&id) else {
             return;
         };
-        link.is_closed = true;
+        if core::mem::replace(&mut link.is_closed, true) {
+            return;
+        }
         if link.is_dead || !matches!(link.side, Side::Open(_)) {
             self.links.remove(&id);
             return;
@@ -129,7 +131,7 @@ impl World {
 
 /// What happens on them.
 impl World {
-    pub(super) fn to_server(&mut self, id: LinkId) {
+    pub(super) fn reaches_server(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else {
             return;
         };
@@ -253,7 +255,7 @@ impl World {
         self.events.add(at, Due::ToClient(id));
     }
 
-    pub(super) fn to_client(&mut self, id: LinkId) {
+    pub(super) fn reaches_client(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else {
             return;
         };

@@ -27,7 +27,7 @@ use std::{
 use condition::Condition;
 use events::{Due, Events, Turn};
 use links::Link;
-pub(super) use names::{address, host, server_of};
+pub(super) use names::{listed_by_address, listed_by_name, server_of};
 
 use super::{schedule::Schedule, server::Server};
 use crate::{
@@ -175,8 +175,8 @@ impl World {
             Due::Ends(fault) => self.ends(fault),
             Due::Dialled(link, lost) => self.dialled(link, lost),
             Due::DialEnds(link, error) => self.dial_ends(link, error),
-            Due::ToServer(link) => self.to_server(link),
-            Due::ToClient(link) => self.to_client(link),
+            Due::ToServer(link) => self.reaches_server(link),
+            Due::ToClient(link) => self.reaches_client(link),
             Due::Room(link) => self.room(link),
             Due::Answer(link) => self.answer(link),
             Due::HangUp(server) => self.hang_up(server),
@@ -208,6 +208,10 @@ impl World {
     /// The changes of the world since they were last asked for.
     pub(super) fn take_changes(&mut self) -> Vec<Change> {
         mem::take(&mut self.changes)
+    }
+
+    pub(super) const fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 
     fn tell(&mut self, notice: Notice) {

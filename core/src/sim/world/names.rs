@@ -4,10 +4,10 @@ use core::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     time::Duration,
 };
-use std::{format, string::String, vec, vec::Vec};
+use std::{format, vec, vec::Vec};
 
 use super::{Due, Notice, Owner, World, condition::Name};
-use crate::{Endpoint, sim::fault::Fault};
+use crate::{Endpoint, NodeSpec, sim::fault::Fault};
 
 /// Where every server listens.
 const PORT: u16 = 9092;
@@ -15,16 +15,24 @@ const PORT: u16 = 9092;
 /// How long a look-up takes, and a list.
 const LOOK_UP: Duration = Duration::from_millis(2);
 
-/// Where the server with this number listens: from 10.0.0.1 on, port 9092. Numbers are modulo 2^24,
-/// less one.
-pub(in crate::sim) fn address(server: u32) -> SocketAddr {
-    let [_, b, c, d] = (server % 0x00ff_ffff + 1).to_be_bytes();
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, b, c, d)), PORT)
+/// The entry of a list for the server with this number.
+pub(in crate::sim) fn listed_by_name(server: u32) -> NodeSpec {
+    NodeSpec::new(Endpoint::Name {
+        host: format!("s{server}.sim").into(),
+        port: PORT,
+    })
 }
 
-/// The name of the server with this number.
-pub(in crate::sim) fn host(server: u32) -> String {
-    format!("s{server}.sim")
+/// The same by its address.
+pub(in crate::sim) fn listed_by_address(server: u32) -> NodeSpec {
+    NodeSpec::new(address(server))
+}
+
+/// Where the server with this number listens: from 10.0.0.1 on, port 9092. Numbers are modulo 2^24,
+/// less one.
+fn address(server: u32) -> SocketAddr {
+    let [_, b, c, d] = (server % 0x00ff_ffff + 1).to_be_bytes();
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, b, c, d)), PORT)
 }
 
 /// The server that listens there.
