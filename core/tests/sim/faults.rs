@@ -1,0 +1,131 @@
+//! Each fault does what its name says.
+
+use std::collections::BTreeSet;
+
+use redial::{
+    Cause, Config, Event, Instant, Output, Warm,
+    sim::{Fault, Run, Schedule, Target, Way},
+};
+
+use super::{ms, run, s, simulation};
+
+/// The causes for which nodes left a state while the fault lasted.
+fn causes(run: &Run) -> BTreeSet<String> {
+    let cause = |(_, _, output): (Instant, u32, &Output)| match output {
+        Output::Event(Event::StateChanged {
+            cause: Some(cause), ..
+        }) if *cause != Cause::Shutdown => Some(format!("{cause:?}")),
+        _ => None,
+    };
+    run.trace.outputs().filter_map(cause).collect()
+}
+
+/// Two servers that are both dialled from the start; the fault strikes the first before and after it
+/// is Ready.
+fn struck_by(fault: Fault) -> Run {
+    let config = Config::builder().warm(Warm::All).request_timeout(s(1));
+    let simulation = simulation().config(config.build().unwrap()).traced();
+    let schedule = Schedule::new(3, 2, s(120))
+        .fault(s(0), s(30), Target::Server(0), fault)
+        .fault(s(60), s(40), Target::Server(0), fault);
+    run(&simulation, &schedule)
+}
+
+#[test]
+fn each_fault_is_seen_for_what_it_is() {
+    for (fault, expected) in [
+        (Fault::Crash, &["Refused", "Io"][..]),
+        (Fault::Pause, &["SetupTimeout"]),
+        (Fault::Mute, &["SetupTimeout"]),
+        (Fault::Drain, &["PeerDraining", "Refused"]),
+        (Fault::RejectCredentials, &["CredentialsRejected"]),
+        (Fault::Garble, &["ProtocolError"]),
+        (Fault::Refuse, &["Refused"]),
+        (Fault::Unreachable, &["Unreachable"]),
+        (Fault::BlackHole, &["SetupTimeout"]),
+        (Fault::Reset, &["Io"]),
+        (Fault::Partition(Way::Both), &["SetupTimeout"]),
+        (Fault::Partition(Way::ToServer), &["SetupTimeout"]),
+        (Fault::Partition(Way::ToClient), &["SetupTimeout"]),
+        (Fault::Stall(Way::ToServer), &["SetupTimeout"]),
+        (Fault::Stall(Way::ToClient), &["SetupTimeout"]),
+        (Fault::NameFails, &["ResolveFailed"]),
+        (Fault::NameHangs, &["SetupTimeout"]),
+        (Fault::NameIsEmpty, &["NoAddress"]),
+        (Fault::NotListed, &["Removed"]),
+    ] {
+        let run = struck_by(fault);
+        let came = causes(&run);
+        for cause in expected {
+            assert!(came.contains(*cause), "{fault:?} gave {came:?}");
+        }
+        assert_eq!(run.faults[fault.kind()], 2);
+        assert_eq!(run.stats[0].failed, 0, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_fault_that_only_slows_is_survived_without_a_failure() {
+    for fault in [
+        Fault::Slow(ms(100)),
+        Fault::Throttle(ms(100)),
+        Fault::Latency {
+            by: ms(50),
+            jitter: ms(50),
+        },
+        Fault::Bandwidth(100_000),
+        Fault::Fragment,
+        Fault::NameMoves(1),
+        Fault::ListFails,
+        Fault::Sleep,
+    ] {
+        let run = struck_by(fault);
+        assert_eq!(causes(&run), BTreeSet::new(), "{fault:?}");
+        assert_eq!(run.stats[0].failed, 0, "{fault:?}");
+        assert!(run.stats[0].succeeded > 1_000, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_half_open_connection_is_found_by_its_silence() {
+    let run = struck_by(Fault::HalfOpen);
+    let unhealthy = |output: &Output| matches!(output, Output::Event(Event::Unhealthy { .. }));
+    let mut outputs = run.trace.outputs();
+    let (at, ..) = outputs.find(|(_, _, output)| unhealthy(output)).unwrap();
+    // The first ones time out after a second; a few more say that it is no accident.
+    assert!(
+        at > Instant::ORIGIN + s(61) && at < Instant::ORIGIN + s(63),
+        "{at}"
+    );
+}
+
+#[test]
+fn faults_add_up_and_end_one_by_one() {
+    let alone = |schedule: Schedule| run(&simulation(), &schedule).stats[0].failures_connect;
+    let refused = |from, lasts| (from, lasts, Target::All, Fault::Refuse);
+    let one = Schedule::new(1, 1, s(60));
+    let add =
+        |schedule: Schedule, (at, lasts, target, fault)| schedule.fault(at, lasts, target, fault);
+    // While one of two lasts the other's end changes nothing.
+    let both = add(add(one.clone(), refused(s(0), s(20))), refused(s(5), s(5)));
+    let long = add(one, refused(s(0), s(20)));
+    assert_eq!(alone(both), alone(long));
+}
+
+#[test]
+fn a_machine_that_sleeps_hears_everything_afterwards() {
+    let schedule = Schedule::new(1, 1, s(100)).fault(s(10), s(60), Target::All, Fault::Sleep);
+    let run = run(&simulation().traced(), &schedule);
+    let asleep = Instant::ORIGIN + s(10)..Instant::ORIGIN + s(70);
+    let awake = run.trace.outputs().all(|(at, ..)| !asleep.contains(&at));
+    assert!(awake);
+    assert_eq!(run.stats[0].succeeded, 4_000);
+}
+
+#[test]
+fn a_partition_holds_back_what_was_sent_and_loses_nothing() {
+    let partition = Fault::Partition(Way::Both);
+    let schedule = Schedule::new(1, 1, s(60)).fault(s(10), s(5), Target::All, partition);
+    let run = run(&simulation(), &schedule);
+    assert_eq!((run.stats[0].succeeded, run.stats[0].attempts), (6_000, 1));
+}

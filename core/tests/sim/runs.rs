@@ -1,0 +1,136 @@
+//! Runs.
+
+use redial::{
+    RequestOptions,
+    client::length_prefixed::LengthPrefixed,
+    sim::{App, Fault, Load, Reaction, Schedule, Service, Simulation, Target, Workload, Wrong},
+};
+
+use super::{ms, run, s, simulation};
+
+#[test]
+fn a_schedule_gives_the_same_run_again_and_another_seed_another() {
+    let schedule = |seed| {
+        Schedule::new(seed, 3, s(60))
+            .fault(s(5), s(10), Target::Server(0), Fault::Crash)
+            .fault(
+                s(10),
+                s(20),
+                Target::All,
+                Fault::Latency {
+                    by: ms(5),
+                    jitter: ms(20),
+                },
+            )
+    };
+    let simulation = simulation().traced();
+    let (first, second) = (
+        run(&simulation, &schedule(7)),
+        run(&simulation, &schedule(7)),
+    );
+    assert_eq!(first.trace.diff(&second.trace), None);
+    assert_eq!(first, second);
+    assert_eq!(first.trace.hash(), second.trace.hash());
+    let other = run(&simulation, &schedule(8));
+    assert!(first.trace.diff(&other.trace).is_some());
+    assert_ne!(first.trace.hash(), other.trace.hash());
+}
+
+#[test]
+fn each_client_of_a_run_has_its_own_chance() {
+    let config = redial::Config::default();
+    let simulation = simulation().config(config).clients(20).traced();
+    let run = run(&simulation, &Schedule::new(1, 10, s(1)));
+    let mut firsts = std::collections::BTreeSet::new();
+    for (_, client, output) in run.trace.outputs() {
+        if let redial::Output::Action(redial::Action::Resolve { node, .. }) = output {
+            firsts.insert((client, *node));
+        }
+    }
+    let nodes: std::collections::BTreeSet<_> = firsts.iter().map(|(_, node)| node).collect();
+    assert!(nodes.len() > 5, "{nodes:?}");
+}
+
+#[test]
+fn a_property_that_does_not_hold_ends_the_run_and_says_of_what() {
+    let schedule = Schedule::new(1, 1, s(60)).fault(s(10), s(5), Target::All, Fault::Slow(ms(500)));
+    let simulation = simulation().property("an answer within 100 ms", |outcome| {
+        outcome.completed - outcome.submitted < ms(100)
+    });
+    let failure = simulation.run(&schedule).unwrap_err();
+    let Wrong::Property { name, what } = &failure.what else {
+        panic!("{failure}");
+    };
+    assert_eq!(name, "an answer within 100 ms");
+    assert!(what.contains("submitted at 10"), "{what}");
+    assert_eq!(failure.schedule, schedule);
+}
+
+#[test]
+fn what_must_hold_of_a_whole_run_is_looked_at_when_it_is_over() {
+    let simulation = simulation().finally("all is answered", |run| run.stats[0].failed == 0);
+    let down = Schedule::new(1, 1, s(10)).fault(s(1), s(20), Target::All, Fault::Crash);
+    assert!(simulation.run(&Schedule::new(1, 1, s(10))).is_ok());
+    let failure = simulation.run(&down).unwrap_err();
+    assert!(matches!(failure.what, Wrong::Property { .. }), "{failure}");
+}
+
+/// Submits again at once what is refused.
+struct Stubborn;
+
+impl Workload<LengthPrefixed> for Stubborn {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<redial::Instant> {
+        let _ = app.submit("again".into(), RequestOptions::new());
+        (!app.is_over()).then(|| app.now())
+    }
+}
+
+#[test]
+fn an_application_that_lets_no_time_pass_is_stopped() {
+    let simulation = Simulation::new(LengthPrefixed::new, |_| Service::echo(ms(1)));
+    let simulation = simulation.workload(|_| Stubborn);
+    let failure = simulation.run(&Schedule::new(1, 1, s(1))).unwrap_err();
+    assert!(
+        matches!(failure.what, Wrong::Stuck { client: 0, .. }),
+        "{failure}"
+    );
+}
+
+#[test]
+fn a_server_is_a_closure_from_request_to_reaction() {
+    let service = |number: u32| {
+        let mut seen = 0;
+        Service::new(move |request| {
+            seen += 1;
+            match (number, seen % 4) {
+                (0, 1) => Reaction::RetryElsewhere,
+                (0, 2) => Reaction::RetryHere(ms(20)),
+                (0, 3) => Reaction::Close,
+                _ => Reaction::Reply(ms(2), request.clone()),
+            }
+        })
+        .limit(5)
+    };
+    let simulation = Simulation::new(LengthPrefixed::new, service).workload(|_| {
+        Load::every(ms(100), |n| format!("{n}").into())
+            .options(RequestOptions::new().idempotent())
+            .at_most(100)
+    });
+    let run = run(&simulation, &Schedule::new(5, 2, s(60)));
+    assert_eq!((run.stats[0].succeeded, run.stats[0].failed), (100, 0));
+    assert!(run.stats[0].retries >= 3, "{:?}", run.stats[0]);
+}
+
+#[test]
+fn so_many_requests_are_in_flight_at_all_times() {
+    let simulation = Simulation::new(LengthPrefixed::new, |_| Service::echo(ms(8)))
+        .latency(ms(1), ms(0))
+        .workload(|_| Load::in_flight(50, |n| format!("{n}").into()));
+    let run = run(&simulation, &Schedule::new(1, 1, s(10)));
+    // A round trip of ten milliseconds.
+    assert!(
+        (49_000..=50_000).contains(&run.stats[0].succeeded),
+        "{:?}",
+        run.stats[0]
+    );
+}

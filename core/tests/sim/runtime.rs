@@ -1,0 +1,123 @@
+//! The handle on virtual time.
+
+use std::time::Duration;
+
+use redial::{
+    Instant, Reason,
+    client::length_prefixed::LengthPrefixed,
+    driver::{Error, Runtime},
+    sim::{Fault, Schedule, Service, Stalled, Target, VirtualClient, VirtualWorld, Way},
+};
+
+use super::{ms, s};
+
+fn world(schedule: &Schedule) -> (VirtualWorld, VirtualClient<LengthPrefixed>) {
+    let world = VirtualWorld::new(schedule, |_| Service::echo(ms(1)));
+    let client = VirtualClient::builder(LengthPrefixed::new())
+        .nodes(world.servers())
+        .runtime(world.runtime())
+        .observe(world.observer())
+        .seed(schedule.seed)
+        .build()
+        .unwrap();
+    (world, client)
+}
+
+#[test]
+fn ten_hours_pass_at_once_and_every_request_is_answered() {
+    let mut schedule = Schedule::new(1, 3, s(36_000));
+    for hour in 0..10 {
+        let at = s(hour * 3600 + 600);
+        let server = Target::Server(hour as u32 % 3);
+        schedule = schedule.fault(at, s(1200), server, Fault::Crash);
+    }
+    let (world, client) = world(&schedule);
+    world
+        .block_on(async {
+            for minute in 0..600_u64 {
+                let response = client
+                    .request(format!("{minute}").into())
+                    .idempotent()
+                    .await;
+                assert_eq!(response.unwrap().reply.unwrap(), minute.to_string());
+                world.sleep(s(60)).await;
+            }
+        })
+        .unwrap();
+    assert!(world.runtime().now() > Instant::ORIGIN + s(36_000));
+}
+
+#[test]
+fn the_same_world_gives_the_same_trace() {
+    let trace = || {
+        let stall = Fault::Stall(Way::ToClient);
+        let schedule = Schedule::new(9, 2, s(60))
+            .fault(s(1), s(30), Target::Server(0), stall)
+            .fault(s(2), s(20), Target::Server(1), Fault::Fragment);
+        let (world, client) = world(&schedule);
+        let ended = world.block_on(async {
+            let requests = (0..100).map(|n| client.request(format!("{n}").into()));
+            for request in requests {
+                let _ = request.idempotent().timeout(s(5)).await;
+                world.sleep(ms(200)).await;
+            }
+            client.shutdown(s(1)).await
+        });
+        ended.unwrap().unwrap();
+        world.trace()
+    };
+    let (first, second) = (trace(), trace());
+    assert_eq!(first.diff(&second), None);
+    assert!(first.lines.len() > 500);
+}
+
+#[test]
+fn a_future_that_waits_for_nothing_is_told_from_one_that_is_busy() {
+    let (world, _) = world(&Schedule::new(1, 1, s(1)));
+    let never = world.block_on(std::future::pending::<()>());
+    assert!(matches!(never, Err(Stalled::Forever { .. })));
+    let busy = world.block_on(std::future::poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        std::task::Poll::<()>::Pending
+    }));
+    assert!(matches!(busy, Err(Stalled::Busy { .. })));
+}
+
+#[test]
+fn when_the_world_is_dropped_requests_end_as_closed() {
+    let (world, client) = world(&Schedule::new(1, 1, s(1)));
+    let mut request = std::pin::pin!(client.request("x".into()).into_future());
+    let pending = world.block_on(std::future::poll_fn(|cx| {
+        std::task::Poll::Ready(request.as_mut().poll(cx).is_pending())
+    }));
+    assert_eq!(pending, Ok(true));
+    drop(world);
+    let Err(Error::Request(error)) = futures_now(request).unwrap() else {
+        panic!("it was accepted and is not answered");
+    };
+    assert_eq!(error.reason, Reason::Closed);
+}
+
+/// What a future gives without waiting.
+fn futures_now<F: Future>(future: F) -> Option<F::Output> {
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).poll(&mut cx) {
+        std::task::Poll::Ready(output) => Some(output),
+        std::task::Poll::Pending => None,
+    }
+}
+
+#[test]
+fn a_request_is_given_up_when_its_time_is_over_to_the_nanosecond() {
+    let down = Schedule::new(1, 1, s(60)).fault(s(0), s(60), Target::All, Fault::BlackHole);
+    let (world, client) = world(&down);
+    let elapsed = world.block_on(async {
+        let timeout = Duration::from_nanos(1_234_567_891);
+        let Err(Error::Request(error)) = client.request("x".into()).timeout(timeout).await else {
+            panic!("nobody answers");
+        };
+        (error.elapsed, world.runtime().now() - Instant::ORIGIN)
+    });
+    let exact = Duration::from_nanos(1_234_567_891);
+    assert_eq!(elapsed, Ok((exact, exact)));
+}
