@@ -77,7 +77,6 @@ fn a_fault_that_only_slows_is_survived_without_a_failure() {
         Fault::Fragment,
         Fault::NameMoves(1),
         Fault::ListFails,
-        Fault::Sleep,
     ] {
         let run = struck_by(fault);
         assert_eq!(causes(&run), BTreeSet::new(), "{fault:?}");
