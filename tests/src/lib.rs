@@ -1,6 +1,5 @@
 //! Test support for redial.
 
-pub mod checkers;
 pub mod fuzz_targets;
 mod process;
 pub mod real_client;
@@ -8,7 +7,6 @@ pub mod recording;
 pub mod redis;
 pub mod script;
 pub mod servers;
-pub mod step;
 pub mod vectors;
 pub mod watched;
 pub mod world;

@@ -5,12 +5,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use redial::{Instant, Output, record::Recorder};
-
-use crate::{
-    step::{Answer, Call},
-    world::{Line, Plan, Trace},
+use redial::{
+    Instant, Output,
+    record::{Answer, Call, Recorder},
 };
+
+use crate::world::{Line, Plan, Trace};
 
 /// A file in memory, which can be read while somebody writes to it.
 #[derive(Clone, Debug, Default)]
@@ -77,30 +77,26 @@ pub fn record(plan: &Plan, run: &Trace) -> Recording {
 
 fn make(recorder: &mut Recorder, at: Instant, call: &Call) -> Answer {
     match call {
-        Call::SetNodes(list) => Answer::SetNodes(recorder.set_nodes(at, list)),
-        Call::SetFallback(list) => Answer::SetFallback(recorder.set_fallback(at, list)),
-        Call::Submit(options) => Answer::Submit(recorder.submit(at, *options)),
-        Call::Cancel(request) => Answer::Cancel(recorder.cancel(at, *request)),
-        Call::Shutdown(drain) => Answer::Shutdown(recorder.shutdown(at, *drain)),
-        Call::Hint(hint) => {
-            recorder.hint(at, *hint);
-            Answer::None
-        }
-        Call::Input(input) => {
-            recorder.handle_input(at, *input);
-            Answer::None
-        }
-        Call::Resolved(attempt, addresses) => {
-            recorder.resolved(at, *attempt, addresses);
-            Answer::None
-        }
+        Call::Start => Answer::None,
+        Call::SetNodes(list) => recorder.set_nodes(at, list).into(),
+        Call::SetFallback(list) => recorder.set_fallback(at, list).into(),
+        Call::Submit(options) => recorder.submit(at, *options).into(),
+        Call::Cancel(request) => recorder.cancel(at, *request).into(),
+        Call::Shutdown(drain) => recorder.shutdown(at, *drain).into(),
+        Call::Hint(hint) => recorder.hint(at, *hint).into(),
+        Call::Input(input) => recorder.handle_input(at, *input).into(),
+        Call::Resolved(attempt, addresses) => recorder.resolved(at, *attempt, addresses).into(),
         Call::Refreshed(refresh, version, list) => {
-            recorder.refreshed(at, *refresh, *version, list);
-            Answer::None
+            recorder.refreshed(at, *refresh, *version, list).into()
         }
-        Call::Timeout => {
-            recorder.handle_timeout(at);
-            Answer::None
+        Call::WritesStarted(connection, serials) => {
+            let serials = serials.iter().copied();
+            recorder.writes_started(at, *connection, serials).into()
         }
+        Call::WritesDone(connection, serials) => {
+            let serials = serials.iter().copied();
+            recorder.writes_done(at, *connection, serials).into()
+        }
+        Call::Timeout => recorder.handle_timeout(at).into(),
     }
 }

@@ -1,31 +1,25 @@
 //! A cluster under the eyes of all checkers.
 
-use std::{collections::VecDeque, fmt};
+use std::fmt;
 
-use redial::{Cluster, Config, Instant};
-
-use crate::{
-    checkers::{self, Checker, Violation},
-    step::{Call, Step},
+use redial::{
+    Cluster, Config, Instant,
+    record::{Call, Observer, Step},
+    sim::{Broken, Watch},
 };
 
-/// How much of the past a failure tells.
-const REMEMBERED: usize = 40;
-
-/// A cluster whose every step is checked: by all [`checkers`] and by the core's own audit.
+/// A cluster whose every step is checked.
 pub struct Watched {
     cluster: Cluster,
-    checkers: Vec<Box<dyn Checker>>,
+    watch: Watch,
     seed: u64,
-    recent: VecDeque<Step>,
 }
 
 /// A rule was broken: the seed, what broke, and what came before.
 #[derive(Debug)]
 pub struct Failure {
     seed: u64,
-    violation: Violation,
-    recent: Vec<Step>,
+    broken: Broken,
 }
 
 impl Watched {
@@ -34,9 +28,8 @@ impl Watched {
     pub fn new(config: &Config, seed: u64, now: Instant) -> Self {
         Self {
             cluster: Cluster::new(config.clone(), seed, now),
-            checkers: checkers::all(config),
+            watch: Watch::new(config, Vec::new()),
             seed,
-            recent: VecDeque::new(),
         }
     }
 
@@ -47,35 +40,20 @@ impl Watched {
     /// A rule was broken.
     pub fn call(&mut self, now: Instant, call: Call) -> Result<Step, Failure> {
         let step = Step::take(&mut self.cluster, now, call);
-        if self.recent.len() == REMEMBERED {
-            self.recent.pop_front();
+        self.watch.observe(&step, &self.cluster);
+        match self.watch.broken() {
+            Some(broken) => Err(Failure {
+                seed: self.seed,
+                broken,
+            }),
+            None => Ok(step),
         }
-        self.recent.push_back(step.clone());
-        let audit = self.cluster.audit().map_err(|what| Violation {
-            rule: "the core's own books agree (audit)",
-            what,
-        });
-        let cluster = &self.cluster;
-        self.checkers
-            .iter_mut()
-            .try_for_each(|checker| checker.after_step(&step, cluster))
-            .and(audit)
-            .map_err(|violation| self.failure(violation))?;
-        Ok(step)
     }
 
     /// The cluster, to read its getters.
     #[must_use]
     pub const fn cluster(&self) -> &Cluster {
         &self.cluster
-    }
-
-    fn failure(&self, violation: Violation) -> Failure {
-        Failure {
-            seed: self.seed,
-            violation,
-            recent: self.recent.iter().cloned().collect(),
-        }
     }
 }
 
@@ -89,10 +67,7 @@ impl fmt::Debug for Watched {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}: {}; the last steps:", self.seed, self.violation)?;
-        self.recent
-            .iter()
-            .try_for_each(|step| writeln!(f, "{step}"))
+        write!(f, "seed {}: {}", self.seed, self.broken)
     }
 }
 

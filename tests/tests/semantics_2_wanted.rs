@@ -154,7 +154,7 @@ fn a_stale_look_up_is_ignored() {
     s.at(20_000).submit(any()).gives(&["resolve n0"]);
     let before = s.cluster().stats().stale_facts;
     let address = "10.0.0.1:1".parse().expect("an address");
-    s.call(redial_tests::step::Call::Resolved(stale, vec![address]))
+    s.call(redial::record::Call::Resolved(stale, vec![address]))
         .gives(&[]);
     s.input(redial::Input::ResolveFailed { attempt: stale })
         .gives(&[]);

@@ -115,7 +115,7 @@ fn labels_that_one_source_gives_are_kept() {
     s.answers(0, &[A]);
     let labelled = specs(&[A]).remove(0).with_label("rack", "a");
     let refresh = s.refresh(1, 0);
-    s.call(redial_tests::step::Call::Refreshed(
+    s.call(redial::record::Call::Refreshed(
         refresh,
         None,
         vec![labelled],

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use redial::{Instant, Limit, Matching, Warm};
-use redial_tests::{
-    script::{Script, after, any, build, exact, ms, t},
-    step::Call,
-};
+use redial::{Instant, Limit, Matching, Warm, record::Call};
+use redial_tests::script::{Script, after, any, build, exact, ms, t};
 
 const ONE: &[&str] = &["10.0.0.1:1"];
 const TWO: &[&str] = &["10.0.0.1:1", "10.0.0.2:1"];

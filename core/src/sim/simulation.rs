@@ -13,11 +13,13 @@ use std::{
 use thiserror::Error;
 
 use super::{
+    checkers::Checker,
     embedder::{Done, Embedder},
     schedule::Schedule,
     server::Server,
     tap::{Seen, Tap, lock},
     trace::{Trace, What},
+    watch::{Broken, Watch},
     workload::{App, Workload},
     world::{Change, Notice, World},
 };
@@ -64,9 +66,14 @@ pub struct Simulation<P: Protocol> {
     drain: Duration,
     traced: bool,
     checked: bool,
+    checkers: Vec<NewChecker>,
     properties: Vec<Property<P>>,
-    ends: Vec<(String, Box<dyn Fn(&Run) -> bool>)>,
+    ends: Vec<(String, HoldsOfRun)>,
 }
+
+type NewChecker = Box<dyn Fn() -> Box<dyn Checker>>;
+
+type HoldsOfRun = Box<dyn Fn(&Run) -> bool>;
 
 /// What must hold of each request, and how that is called.
 pub(super) type Property<P> = (String, Box<dyn Fn(&Outcome<'_, P>) -> bool>);
@@ -199,6 +206,7 @@ impl<P: Protocol + 'static> Simulation<P> {
             drain: Duration::from_secs(5),
             traced: false,
             checked: true,
+            checkers: Vec::new(),
             properties: Vec::new(),
             ends: Vec::new(),
         }
@@ -259,13 +267,20 @@ impl<P: Protocol + 'static> Simulation<P> {
         }
     }
 
-    /// Without redial's own checkers, which see each step of each core and take most of the time.
+    /// Without any checker: they see each step of each core, and take most of the time.
     #[must_use]
     pub fn unchecked(self) -> Self {
         Self {
             checked: false,
             ..self
         }
+    }
+
+    /// With a checker of yours for each client, besides redial's own.
+    #[must_use]
+    pub fn checker<C: Checker + 'static>(mut self, checker: impl Fn() -> C + 'static) -> Self {
+        self.checkers.push(Box::new(move || Box::new(checker())));
+        self
     }
 
     /// With something that must hold of each request when it is complete, and how to call it.
@@ -316,6 +331,8 @@ struct Play<'a, P: Protocol> {
     schedule: &'a Schedule,
     world: World,
     clients: Vec<Embedder<P>>,
+    /// Of the clients, unless nothing is checked.
+    watches: Vec<Watch>,
     seen: Arc<Mutex<Seen>>,
     /// How many clients have not ended.
     running: usize,
@@ -336,6 +353,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
                 server,
             ),
             clients: Vec::new(),
+            watches: Vec::new(),
             seen: Arc::new(Mutex::new(Seen {
                 trace: simulation.traced.then(Trace::default),
                 events: 0,
@@ -345,12 +363,17 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
         };
         let mut seeds = Rng::new(schedule.seed, Purpose::Simulation, 1);
         for number in 0..simulation.clients {
+            let watch = simulation.checked.then(|| {
+                let checkers = simulation.checkers.iter().map(|new| new());
+                Watch::new(checkers.collect())
+            });
+            play.watches.extend(watch.clone());
             let client = Client::observe(
                 (simulation.protocol)(),
                 simulation.config.clone(),
                 seeds.next_u64(),
                 play.world.now,
-                Box::new(Tap::new(number, Arc::clone(&play.seen))),
+                Box::new(Tap::new(number, Arc::clone(&play.seen), watch)),
             );
             let client = client.map_err(|error| play.failure(Wrong::Config(error)))?;
             let workload = (simulation.workload)(number);
@@ -447,7 +470,12 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
     }
 
     fn ended(&mut self, number: usize) {
-        self.running -= usize::from(self.clients[number].takes_end());
+        if self.clients[number].takes_end() {
+            self.running -= 1;
+            if let Some(watch) = self.watches.get(number) {
+                watch.end(self.world.now, self.clients[number].client().cluster());
+            }
+        }
     }
 
     fn check_outcomes(&self, client: u32, done: Vec<Done<P::Reply>>) -> Result<(), Box<Failure>> {
@@ -472,6 +500,18 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
     /// Sees that all is well with a client to which something has happened.
     fn check(&mut self, number: usize) -> Result<(), Box<Failure>> {
         let client = number as u32;
+        if let Some(Broken { violation, steps }) = self.watches.get(number).and_then(Watch::broken)
+        {
+            let mut failure = self.failure(Wrong::Rule {
+                client,
+                rule: violation.rule.to_string(),
+                what: violation.what,
+            });
+            for step in steps {
+                failure.past.push_str(&format!("\n{step}"));
+            }
+            return Err(failure);
+        }
         if let Some(what) = self.clients[number].failure.take() {
             return Err(self.failure(Wrong::Application { client, what }));
         }

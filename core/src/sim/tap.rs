@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     trace::{Line, Trace, What},
+    watch::Watch,
     world::server_of,
 };
 use crate::{
@@ -27,6 +28,7 @@ pub(super) struct Seen {
 pub(super) struct Tap {
     client: u32,
     seen: Arc<Mutex<Seen>>,
+    watch: Option<Watch>,
     /// The nodes whose names are in the trace.
     known: Vec<NodeId>,
 }
@@ -36,10 +38,11 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Tap {
-    pub(super) const fn new(client: u32, seen: Arc<Mutex<Seen>>) -> Self {
+    pub(super) const fn new(client: u32, seen: Arc<Mutex<Seen>>, watch: Option<Watch>) -> Self {
         Self {
             client,
             seen,
+            watch,
             known: Vec::new(),
         }
     }
@@ -74,6 +77,9 @@ impl Tap {
 
 impl Observer for Tap {
     fn observe(&mut self, step: &Step, cluster: &Cluster) {
+        if let Some(watch) = &mut self.watch {
+            watch.observe(step, cluster);
+        }
         let seen = Arc::clone(&self.seen);
         let mut seen = lock(&seen);
         seen.events += 1 + step.outputs.len() as u64;

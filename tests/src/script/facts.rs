@@ -4,11 +4,10 @@ use std::net::SocketAddr;
 
 use redial::{
     CloseError, ConnectError, HandshakeError, Hint, Input, Instant, Limits, NodeSpec, ReplyTo,
-    RequestOptions, Verdict,
+    RequestOptions, Verdict, record::Call,
 };
 
 use super::{Conn, Script, ms, specs, t};
-use crate::step::Call;
 
 /// Commands and time.
 impl Script {

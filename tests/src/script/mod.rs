@@ -25,14 +25,12 @@ use redial::{
     Action, AttemptId, Cluster, Completion, Config, ConfigBuilder, ConnectionId, Deadline, Event,
     Instant, Jitter, Limit, NodeId, NodeSpec, NodeState, NodeView, Output, RefreshId, RequestError,
     RequestId, RequestOptions, SourceId, Success,
+    record::{Answer, Call},
 };
 
 pub use sticky::{connected, dial_among, grown, moves, sticky, without};
 
-use crate::{
-    step::{Answer, Call},
-    watched::Watched,
-};
+use crate::watched::Watched;
 
 /// A cluster, its embedder and its application, by hand.
 #[derive(Debug)]
@@ -431,13 +429,11 @@ impl Script {
             .unwrap_or_else(|failure| panic!("{failure}"));
         match step.answer {
             Answer::Submit(Ok(request)) => self.requests.push(request),
-            Answer::SetFallback(Err(error)) => self.unread.push(format!("error {error:?}")),
             Answer::Submit(Err(error)) => self.unread.push(format!("error {error:?}")),
-            Answer::SetNodes(Err(error)) => self.unread.push(format!("error {error:?}")),
+            Answer::List(Err(error)) => self.unread.push(format!("error {error:?}")),
             Answer::Shutdown(Err(error)) => self.unread.push(format!("error {error:?}")),
             Answer::Cancel(false) => self.unread.push("error not open".to_owned()),
-            Answer::SetNodes(Ok(()))
-            | Answer::SetFallback(Ok(()))
+            Answer::List(Ok(()))
             | Answer::Cancel(true)
             | Answer::Shutdown(Ok(()))
             | Answer::None => {}

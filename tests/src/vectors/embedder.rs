@@ -8,9 +8,8 @@ use std::{
 use redial::{
     Action, Backoff, Cluster, Config, ConnectionId, Input, Instant, NodeId, NodeSpec, NodeView,
     Output,
+    record::{Call, Step},
 };
-
-use crate::step::{Call, Step};
 
 /// No vector has so many deadlines before a step; one that has is a mistake, not to be waited for.
 const MAX_ROUNDS: u32 = 100_000;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use redial::{
     Backoff, CloseError, Config, ConnectError, Input, Instant, Jitter, Limit, Limits, Warm,
+    record::Call,
 };
 use serde::Deserialize;
 
@@ -11,7 +12,6 @@ use super::{
     embedder::{Embedder, LONG},
     expect,
 };
-use crate::step::Call;
 
 #[derive(Deserialize)]
 pub(super) struct Vector {

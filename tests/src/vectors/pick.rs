@@ -5,6 +5,7 @@ use std::time::Duration;
 use redial::{
     Backoff, Config, ConnectError, Input, Instant, Jitter, Limit, Limits, NodeState, NodeView,
     RequestOptions,
+    record::{Answer, Call},
 };
 use serde::Deserialize;
 
@@ -12,7 +13,6 @@ use super::{
     embedder::{Embedder, long},
     expect,
 };
-use crate::step::{Answer, Call};
 
 #[derive(Deserialize)]
 pub(super) struct Vector {

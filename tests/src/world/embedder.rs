@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use redial::{Action, Completion, Endpoint, Output, RequestId, Success, SuccessKind};
+use redial::{
+    Action, Completion, Endpoint, Output, RequestId, Success, SuccessKind,
+    record::{Answer, Call, Step},
+};
 
 use super::{Due, World, Wrong};
-use crate::step::{Answer, Call, Step};
 
 impl World {
     /// Calls the cluster, and does what it asks for.

@@ -27,7 +27,7 @@ mod trace;
 
 use std::fmt;
 
-use redial::{Deadline, Input, Instant, Stats};
+use redial::{Deadline, Input, Instant, Stats, record::Call};
 
 use self::{
     events::{Due, Events},
@@ -43,10 +43,7 @@ pub use self::{
     sources::Tells,
     trace::{Difference, Line, Trace},
 };
-use crate::{
-    step::Call,
-    watched::{Failure, Watched},
-};
+use crate::watched::{Failure, Watched};
 
 /// More steps than any plan needs: a run that gets here goes round in circles.
 const MAX_STEPS: usize = 1_000_000;

@@ -9,11 +9,10 @@ use std::{
 
 use redial::{
     CloseError, ConnectError, ConnectionId, HandshakeError, Input, Instant, Limits, Matching,
-    ReplyTo, RequestId, Verdict,
+    ReplyTo, RequestId, Verdict, record::Call,
 };
 
 use super::{Accept, Due, Greet, Serve, World, Wrong, address};
-use crate::step::Call;
 
 /// The connections that there are.
 #[derive(Debug)]

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use redial::{Input, NodeSpec, RefreshId, SourceId};
+use redial::{Input, NodeSpec, RefreshId, SourceId, record::Call};
 
 use super::{Due, World, Wrong, address};
-use crate::step::Call;
 
 /// What a source does when it is asked.
 #[derive(Clone, PartialEq, Eq, Debug)]

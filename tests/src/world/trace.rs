@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use redial::{Instant, Output};
+use redial::{
+    Instant, Output,
+    record::{Answer, Call, Step},
+};
 
 use super::Fault;
-use crate::step::{Answer, Call, Step};
 
 /// All that happened, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

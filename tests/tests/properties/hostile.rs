@@ -8,12 +8,9 @@ use redial::{
     Action, AttemptId, CloseError, Cluster, Config, ConnectError, ConnectionId, Event,
     HandshakeError, Hint, Input, Instant, Limit, Limits, Matching, Next, NodeId, Output, RefreshId,
     ReplyTo, RequestId, RequestOptions, Source, SourceId, Target, Verdict,
+    record::{Answer, Call, Step},
 };
-use redial_tests::{
-    script::specs,
-    step::{Answer, Call, Step},
-    watched::Watched,
-};
+use redial_tests::{script::specs, watched::Watched};
 
 use crate::{cases, config::config};
 

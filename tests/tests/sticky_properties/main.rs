@@ -4,8 +4,7 @@
 mod world;
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use redial::{Backoff, Config, Jitter, Limit, SelectionPolicy, SetupTimeout};
-use redial_tests::step::Call;
+use redial::{Backoff, Config, Jitter, Limit, SelectionPolicy, SetupTimeout, record::Call};
 
 use world::{HOSTS, LAP, MANNERS, Manner, Op, Plan, World, ms};
 

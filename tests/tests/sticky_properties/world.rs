@@ -8,11 +8,9 @@ use std::{
 use redial::{
     Action, CloseError, Cluster, Config, ConnectError, ConnectionId, Event, Input, Instant, Limits,
     NodeId, NodeSpec, NodeState, Output, ReplyTo, RequestOptions, Verdict,
+    record::{Answer, Call, Step},
 };
-use redial_tests::{
-    step::{Answer, Call, Step},
-    watched::Watched,
-};
+use redial_tests::watched::Watched;
 
 pub(crate) const HOSTS: usize = 6;
 pub(crate) const LAP: u64 = 1_000;

@@ -10,10 +10,7 @@ use std::{
     boxed::Box,
     io,
     string::ToString,
-    sync::{
-        Arc, Mutex, Weak,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex, Weak},
     vec::Vec,
 };
 
@@ -30,6 +27,7 @@ use super::{
     server::Server,
     tap::{Seen, Tap, lock},
     trace::Trace,
+    watch::{Broken, Watch},
     world::{World, listed_by_name},
 };
 use crate::{
@@ -77,8 +75,8 @@ pub struct VirtualWorld {
     runtime: Virtual,
     tasks: Arc<Tasks>,
     seen: Arc<Mutex<Seen>>,
-    /// How many clients are observed.
-    observed: AtomicU32,
+    /// Of the clients that are observed.
+    watches: Mutex<Vec<Watch>>,
 }
 
 /// The runtime of a [`VirtualWorld`].
@@ -115,7 +113,7 @@ impl VirtualWorld {
                 trace: Some(Trace::default()),
                 events: 0,
             })),
-            observed: AtomicU32::new(0),
+            watches: Mutex::default(),
         }
     }
 
@@ -138,11 +136,21 @@ impl VirtualWorld {
     }
 
     /// For [`Builder::observe`](crate::driver::Builder::observe): what happens to this client's core
-    /// is in the [trace](Self::trace). Clients are numbered from 0 in the order of these calls.
+    /// is in the [trace](Self::trace), and each step of it is checked. Clients are numbered from 0 in
+    /// the order of these calls.
     #[must_use]
     pub fn observer(&self) -> Box<dyn Observer> {
-        let number = self.observed.fetch_add(1, Ordering::SeqCst);
-        Box::new(Tap::new(number, Arc::clone(&self.seen)))
+        let mut watches = lock(&self.watches);
+        let number = watches.len() as u32;
+        let watch = Watch::new(Vec::new());
+        watches.push(watch.clone());
+        Box::new(Tap::new(number, Arc::clone(&self.seen), Some(watch)))
+    }
+
+    /// The first rule of the core that did not hold for an observed client, if there is one.
+    #[must_use]
+    pub fn broken(&self) -> Option<Broken> {
+        lock(&self.watches).iter().find_map(Watch::broken)
     }
 
     /// All that has happened so far.

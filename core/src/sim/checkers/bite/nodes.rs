@@ -216,7 +216,7 @@ fn an_attempt_without_its_deadline_bites() {
 fn a_list_that_is_refused_and_changes_something_bites() {
     let mut history = History::new(exact(), TWO);
     history.call(1, Call::SetNodes(specs(&TWO[1..])));
-    history.last().answer = Answer::SetNodes(Err(redial::SetNodesError::Empty));
+    history.last().answer = Answer::List(Err(crate::SetNodesError::Empty));
     bites(&history, lists::SAFE);
 }
 

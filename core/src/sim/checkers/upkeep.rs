@@ -1,21 +1,19 @@
 //! Connections are kept honest: probed once at a time, closed when silent, not used when stale.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
-use redial::{
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
     Action, Cluster, Config, ConnectionId, Input, Instant, KeepaliveOn, Limit, Output,
     SelectionPolicy, Warm,
+    record::{Call, Step},
 };
-
-use super::{Checker, Violation, ensure, ledger::Ledger};
-use crate::step::{Call, Step};
 
 /// SEMANTICS 4.10, 8.1, 8.2, 8.4; R079, R081, R087.
 pub(super) struct Upkeep {
     config: Config,
     /// Idle connections are closed, whatever their number.
     closes_idle: bool,
-    ledger: Ledger,
     connections: BTreeMap<ConnectionId, Times>,
 }
 
@@ -44,44 +42,50 @@ impl Upkeep {
         Self {
             closes_idle: warm == Warm::None || warm == Warm::ByPolicy && least_loaded,
             config: config.clone(),
-            ledger: Ledger::new(config),
             connections: BTreeMap::new(),
         }
     }
 }
 
-impl Checker for Upkeep {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        self.ledger.begin(step, cluster);
-        self.note(step);
-        for output in &step.outputs {
-            match *output {
-                Output::Action(Action::Probe { connection }) => {
-                    self.check_probe(connection, step.now)?;
-                }
-                Output::Action(Action::Write { connection, .. }) => {
-                    self.check_write(connection, step.now)?;
-                }
-                _ => {}
-            }
-            self.ledger.output(output);
-        }
-        let live = &self.ledger.connections;
-        self.connections.retain(|id, _| live.contains_key(id));
-        for (id, times) in &mut self.connections {
-            times.busy = !live[id].frames.is_empty();
-        }
-        if step.is_timeout() {
-            self.check_times(step.now, cluster)?;
-        }
+impl Rule for Upkeep {
+    fn after_call(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        self.note(seen.step, ledger);
         Ok(())
+    }
+
+    fn on_output(
+        &mut self,
+        output: &Output,
+        seen: &Seen<'_>,
+        ledger: &Ledger,
+    ) -> Result<(), Violation> {
+        let now = seen.step.now;
+        match *output {
+            Output::Action(Action::Probe { connection }) => {
+                self.check_probe(connection, now, ledger.shut_down)
+            }
+            Output::Action(Action::Write { connection, .. }) => self.check_write(connection, now),
+            _ => Ok(()),
+        }
+    }
+
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        self.connections.retain(|id, times| {
+            let live = ledger.connections.get(id);
+            times.busy = live.is_some_and(|entry| !entry.frames.is_empty());
+            live.is_some()
+        });
+        match seen.step.is_timeout() {
+            true => self.check_times(seen.step.now, seen.cluster, ledger.shut_down),
+            false => Ok(()),
+        }
     }
 }
 
 impl Upkeep {
-    fn note(&mut self, step: &Step) {
+    fn note(&mut self, step: &Step, ledger: &Ledger) {
         let now = step.now;
-        let ready = self.ledger.connections.iter().filter(|entry| entry.1.ready);
+        let ready = ledger.connections.iter().filter(|entry| entry.1.ready);
         for (id, _) in ready {
             self.connections.entry(*id).or_insert(Times {
                 ready: now,
@@ -91,17 +95,16 @@ impl Upkeep {
                 busy: false,
             });
         }
-        let Call::Input(input) = step.call else {
-            return;
-        };
-        let (connection, received, active) = match input {
-            Input::Received { connection } => (connection, true, false),
-            Input::Push { connection } | Input::Reply { connection, .. } => {
+        let (connection, received, active) = match step.call {
+            Call::Input(Input::Received { connection }) => (connection, true, false),
+            Call::Input(Input::Push { connection } | Input::Reply { connection, .. }) => {
                 (connection, true, true)
             }
-            Input::WriteStarted { connection, .. } | Input::WriteDone { connection, .. } => {
-                (connection, false, true)
-            }
+            Call::Input(
+                Input::WriteStarted { connection, .. } | Input::WriteDone { connection, .. },
+            ) => (connection, false, true),
+            Call::WritesStarted(connection, ref serials)
+            | Call::WritesDone(connection, ref serials) => (connection, false, !serials.is_empty()),
             _ => return,
         };
         let max_idle = match self.closes_idle {
@@ -120,8 +123,12 @@ impl Upkeep {
         }
     }
 
-    fn check_probe(&mut self, connection: ConnectionId, now: Instant) -> Result<(), Violation> {
-        let shut_down = self.ledger.shut_down;
+    fn check_probe(
+        &mut self,
+        connection: ConnectionId,
+        now: Instant,
+        shut_down: bool,
+    ) -> Result<(), Violation> {
         let times = self.connections.get_mut(&connection);
         ensure!(
             times.as_ref().is_some_and(|times| times.probed.is_none()) && !shut_down,
@@ -155,7 +162,12 @@ impl Upkeep {
         Ok(())
     }
 
-    fn check_times(&self, now: Instant, cluster: &Cluster) -> Result<(), Violation> {
+    fn check_times(
+        &self,
+        now: Instant,
+        cluster: &Cluster,
+        shut_down: bool,
+    ) -> Result<(), Violation> {
         for (id, times) in &self.connections {
             let timeout = self.config.keepalive_timeout();
             ensure!(
@@ -165,7 +177,7 @@ impl Upkeep {
                 times.probed
             );
             let draining = cluster.connection(*id).is_none_or(|view| view.draining);
-            if draining || self.ledger.shut_down {
+            if draining || shut_down {
                 continue;
             }
             ensure!(

@@ -1,15 +1,18 @@
 //! What is written, where, and what must never be.
 
-use std::collections::BTreeMap;
+use alloc::{collections::BTreeMap, vec::Vec};
 
-use redial::{Action, Cluster, Config, ConnectionId, Input, Instant, NodeId, Output, RequestId};
-
-use super::{Checker, Violation, ensure, ledger::Ledger};
-use crate::step::{Call, Step};
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
+    Action, ConnectionId, Input, Instant, NodeId, Output, RequestId,
+    record::{Call, Step},
+};
 
 /// DESIGN 4.15; SEMANTICS 1.1, 2.1, 4.3, 4.6.
+#[derive(Default)]
 pub(super) struct Frames {
-    ledger: Ledger,
+    /// What was not started before the step.
+    waiting: Vec<(ConnectionId, u32)>,
     throttled: BTreeMap<NodeId, Instant>,
 }
 
@@ -22,45 +25,64 @@ pub(super) const THROTTLE: &str = "a throttled node gets no new request (SEMANTI
 pub(super) const NEVER: &str = "what ended before its hand-over is never written (DESIGN 4.15)";
 pub(super) const FINISH: &str = "a frame that is begun is not withdrawn (DESIGN 4.15)";
 
-impl Frames {
-    pub(super) fn new(config: &Config) -> Self {
-        Self {
-            ledger: Ledger::new(config),
-            throttled: BTreeMap::new(),
+impl Rule for Frames {
+    fn before_call(&mut self, _step: &Step, ledger: &Ledger) {
+        self.waiting.clear();
+        for (id, entry) in &ledger.connections {
+            let frames = entry
+                .frames
+                .iter()
+                .filter(|(_, frame)| frame.started.is_none());
+            self.waiting
+                .extend(frames.map(|(serial, _)| (*id, *serial)));
         }
     }
-}
 
-impl Checker for Frames {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        let waiting = self.not_started();
-        self.ledger.begin(step, cluster);
-        self.note_throttle(step, cluster);
-        for output in &step.outputs {
-            match *output {
-                Output::Action(Action::Write {
-                    connection,
-                    request,
-                    serial,
-                }) => {
-                    self.check_write(connection, request, serial)?;
-                }
-                Output::Action(Action::Withdraw {
-                    connection, serial, ..
-                }) => {
-                    let frame = self.ledger.connections.get(&connection);
-                    let frame = frame.and_then(|entry| entry.frames.get(&serial));
-                    ensure!(
-                        frame.is_some_and(|frame| frame.started.is_none()),
-                        FINISH,
-                        "{connection} #{serial} was withdrawn: {frame:?}"
-                    );
-                }
-                _ => {}
+    fn after_call(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        self.note_throttle(seen, ledger);
+        Ok(())
+    }
+
+    fn on_output(
+        &mut self,
+        output: &Output,
+        _seen: &Seen<'_>,
+        ledger: &Ledger,
+    ) -> Result<(), Violation> {
+        match *output {
+            Output::Action(Action::Write {
+                connection,
+                request,
+                serial,
+            }) => self.check_write(connection, request, serial, ledger),
+            Output::Action(Action::Withdraw {
+                connection, serial, ..
+            }) => {
+                let frame = ledger.connections.get(&connection);
+                let frame = frame.and_then(|entry| entry.frames.get(&serial));
+                ensure!(
+                    frame.is_some_and(|frame| frame.started.is_none()),
+                    FINISH,
+                    "{connection} #{serial} was withdrawn: {frame:?}"
+                );
+                Ok(())
             }
-            self.ledger.output(output);
+            _ => Ok(()),
         }
-        self.check_dropped(&waiting, step.now, cluster)
+    }
+
+    /// What was dropped before its hand-over in this step may not be started any more.
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        for (id, serial) in &self.waiting {
+            let entry = ledger.connections.get(id);
+            let kept = entry.is_some_and(|entry| entry.frames.contains_key(serial));
+            ensure!(
+                kept || !seen.cluster.may_write(seen.step.now, *id, *serial),
+                NEVER,
+                "{id} #{serial} may still be written"
+            );
+        }
+        Ok(())
     }
 }
 
@@ -70,9 +92,9 @@ impl Frames {
         connection: ConnectionId,
         request: RequestId,
         serial: u32,
+        ledger: &Ledger,
     ) -> Result<(), Violation> {
-        let entry = self
-            .ledger
+        let entry = ledger
             .connections
             .get(&connection)
             .filter(|entry| entry.ready);
@@ -93,7 +115,7 @@ impl Frames {
             "{request} has serial {serial} on {connection}, not {}",
             entry.next_serial
         );
-        let open = self.ledger.requests.get(&request);
+        let open = ledger.requests.get(&request);
         ensure!(open.is_some(), NEVER, "{request} is written after its end");
         let Some(open) = open else { return Ok(()) };
         ensure!(
@@ -109,7 +131,7 @@ impl Frames {
             entry.node
         );
         ensure!(
-            !open.is_due(self.ledger.now),
+            !open.is_due(ledger.now),
             DUE,
             "{request} was due at {}",
             open.deadline
@@ -120,7 +142,7 @@ impl Frames {
             .copied()
             .unwrap_or(Instant::ORIGIN);
         ensure!(
-            until <= self.ledger.now,
+            until <= ledger.now,
             THROTTLE,
             "{request} is written to {}, throttled until {until}",
             entry.node
@@ -128,45 +150,17 @@ impl Frames {
         Ok(())
     }
 
-    fn not_started(&self) -> Vec<(ConnectionId, u32)> {
-        let mut waiting = Vec::new();
-        for (id, entry) in &self.ledger.connections {
-            let frames = entry
-                .frames
-                .iter()
-                .filter(|(_, frame)| frame.started.is_none());
-            waiting.extend(frames.map(|(serial, _)| (*id, *serial)));
-        }
-        waiting
-    }
-
-    /// What was dropped before its hand-over in this step may not be started any more.
-    fn check_dropped(
-        &self,
-        waiting: &[(ConnectionId, u32)],
-        now: Instant,
-        cluster: &Cluster,
-    ) -> Result<(), Violation> {
-        for (id, serial) in waiting {
-            let entry = self.ledger.connections.get(id);
-            let kept = entry.is_some_and(|entry| entry.frames.contains_key(serial));
-            ensure!(
-                kept || !cluster.may_write(now, *id, *serial),
-                NEVER,
-                "{id} #{serial} may still be written"
-            );
-        }
-        Ok(())
-    }
-
     /// A throttle said on a node's own connection holds until its end, and never regresses. An
     /// update may give the node another endpoint, which starts fresh (SEMANTICS 7.6).
-    fn note_throttle(&mut self, step: &Step, cluster: &Cluster) {
-        match step.call {
+    fn note_throttle(&mut self, seen: &Seen<'_>, ledger: &Ledger) {
+        match seen.step.call {
             Call::Input(Input::Throttled { connection, until }) => {
-                let entry = self.ledger.connections.get(&connection);
+                let entry = ledger.connections.get(&connection);
                 if let Some(entry) = entry.filter(|entry| entry.ready && !entry.announced) {
-                    let own = cluster.node(entry.node).and_then(|node| node.connection);
+                    let own = seen
+                        .cluster
+                        .node(entry.node)
+                        .and_then(|node| node.connection);
                     if own == Some(connection) {
                         let end = self.throttled.entry(entry.node).or_insert(until);
                         *end = until.max(*end);

@@ -1,19 +1,18 @@
 //! Nothing waits for ever: what can be handed over or dialled, is.
 
-use redial::{
-    Cluster, Config, Instant, Limit, NodeId, NodeState, NodeView, RequestId, SelectionPolicy, Warm,
-};
+use alloc::vec::Vec;
 
 use super::{
-    Checker, Violation, ensure,
+    Rule, Seen, Violation, ensure,
     governor::Governor,
     ledger::{Ledger, Request},
 };
-use crate::step::Step;
+use crate::{
+    Config, Instant, Limit, NodeId, NodeState, NodeView, RequestId, SelectionPolicy, Warm,
+};
 
 /// DESIGN 4.6; SEMANTICS 2.2, 3.7, 5.1; R123: over all states of all nodes. Judged when the core has been given time.
 pub(super) struct Progress {
-    ledger: Ledger,
     max_in_flight: u32,
     warm_all: bool,
     hedge_delay: Limit,
@@ -36,7 +35,6 @@ pub(super) const GONE: &str = "no request waits for a node that has left (SEMANT
 impl Progress {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            ledger: Ledger::new(config),
             max_in_flight: config.max_in_flight(),
             warm_all: match (config.warm(), config.selection()) {
                 (Warm::ByPolicy, SelectionPolicy::LeastLoaded | SelectionPolicy::Sticky) => false,
@@ -52,17 +50,16 @@ impl Progress {
     }
 }
 
-impl Checker for Progress {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        self.ledger.apply(step, cluster);
-        self.governor.apply(step, cluster);
-        if !step.is_timeout() || self.ledger.shut_down {
+impl Rule for Progress {
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        self.governor.apply(seen);
+        if !seen.step.is_timeout() || ledger.shut_down {
             return Ok(());
         }
-        let now = step.now;
-        for view in cluster.nodes() {
+        let now = seen.step.now;
+        for view in &seen.nodes {
             ensure!(
-                !self.warm_all || !self.may_dial(&view, now),
+                !self.warm_all || !self.may_dial(view, now),
                 WARM,
                 "{} is {} and rests until {:?}",
                 view.id,
@@ -70,18 +67,17 @@ impl Checker for Progress {
                 view.next_attempt
             );
         }
-        let waiting = self
-            .ledger
+        let waiting = ledger
             .requests
             .iter()
             .filter(|(_, request)| request.is_waiting(now));
         for (id, request) in waiting {
             match request.bound_to() {
                 Some(node) => {
-                    let view = cluster.node(node);
+                    let view = seen.cluster.node(node);
                     ensure!(view.is_some(), GONE, "{id} waits for {node}");
                     let Some(view) = view else { continue };
-                    self.check_free(*id, request, &view, cluster)?;
+                    self.check_free(*id, request, &view, (seen, ledger))?;
                     ensure!(
                         !self.may_dial(&view, now),
                         DIAL,
@@ -90,7 +86,7 @@ impl Checker for Progress {
                 }
                 // Its tests know what it waits for.
                 None if self.sticky => {}
-                None => self.check_any(*id, request, now, cluster)?,
+                None => self.check_any(*id, request, (seen, ledger))?,
             }
         }
         Ok(())
@@ -102,26 +98,27 @@ impl Progress {
         &self,
         id: RequestId,
         request: &Request,
-        now: Instant,
-        cluster: &Cluster,
+        (seen, ledger): (&Seen<'_>, &Ledger),
     ) -> Result<(), Violation> {
-        let sticks_to = request.sticks_to.and_then(|node| cluster.node(node));
+        let now = seen.step.now;
+        let sticks_to = request.sticks_to.and_then(|node| seen.cluster.node(node));
         if let Some(view) = sticks_to.filter(|view| view.state == NodeState::Ready) {
-            return self.check_free(id, request, &view, cluster);
+            return self.check_free(id, request, &view, (seen, ledger));
         }
-        for view in cluster.nodes().filter(|_| !self.own_policy) {
-            self.check_free(id, request, &view, cluster)?;
+        for view in seen.nodes.iter().filter(|_| !self.own_policy) {
+            self.check_free(id, request, view, (seen, ledger))?;
         }
         // A throttled node is no use now: it is dialled only if nothing else can be done, and its
         // attempt is none that could serve.
         let throttled = |view: &NodeView<'_>| view.throttled_until.is_some();
-        let views: Vec<_> = cluster.nodes().collect();
-        let idle: Vec<_> = views
+        let idle: Vec<_> = seen
+            .nodes
             .iter()
             .filter(|view| self.may_dial(view, now))
             .collect();
         let fresh = idle.iter().any(|view| !throttled(view));
-        let serving: Vec<Instant> = views
+        let serving: Vec<Instant> = seen
+            .nodes
             .iter()
             .filter(|view| !throttled(view))
             .filter_map(|view| self.governor.attempts.get(&view.attempt?).copied())
@@ -153,13 +150,12 @@ impl Progress {
         id: RequestId,
         request: &Request,
         view: &NodeView<'_>,
-        cluster: &Cluster,
+        (seen, ledger): (&Seen<'_>, &Ledger),
     ) -> Result<(), Violation> {
         let Some(connection) = view.connection else {
             return Ok(());
         };
-        let Some(entry) = self
-            .ledger
+        let Some(entry) = ledger
             .connections
             .get(&connection)
             .filter(|entry| entry.ready)
@@ -172,7 +168,8 @@ impl Progress {
             .frames
             .values()
             .any(|frame| frame.request == id && !frame.done);
-        let takes = cluster
+        let takes = seen
+            .cluster
             .connection(connection)
             .is_some_and(|view| !view.draining)
             && view.in_flight < limit

@@ -1,13 +1,12 @@
 //! Sources of server lists are asked one refresh at a time, at their times.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use core::mem;
 
-use redial::{
-    Action, Cluster, Config, Event, EventMask, Input, Instant, Output, RefreshResult, SourceId,
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
+    Action, Config, Event, EventMask, Input, Instant, Output, RefreshResult, SourceId, record::Call,
 };
-
-use super::{Checker, Violation, ensure};
-use crate::step::{Call, Step};
 
 /// SEMANTICS 7.3, 7.4, 9.2; K39.
 pub(super) struct Refreshes {
@@ -16,6 +15,8 @@ pub(super) struct Refreshes {
     /// The step may have asked.
     asked_now: bool,
     handles_time: bool,
+    /// The step is the construction.
+    sees_start: bool,
     /// Failures of nodes, and requests in flight, after the step before.
     failures: u64,
     in_flight: usize,
@@ -25,7 +26,8 @@ pub(super) struct Refreshes {
 struct Source {
     asked_once: bool,
     under_way: bool,
-    /// When it was asked last. The first time is that of the construction, which no step shows.
+    /// When it was asked last. The first time is that of the construction, which not every run
+    /// shows.
     started: Option<Instant>,
     ended: Option<Instant>,
     failed: bool,
@@ -46,21 +48,22 @@ impl Refreshes {
             sources: BTreeMap::new(),
             asked_now: false,
             handles_time: false,
+            sees_start: false,
             failures: 0,
             in_flight: 0,
         }
     }
 
     /// Whether the step may have asked for a refresh.
-    fn asks(&mut self, step: &Step, cluster: &Cluster) -> bool {
-        let stats = cluster.stats();
+    fn asks(&mut self, seen: &Seen<'_>) -> bool {
+        let (step, stats) = (seen.step, &seen.stats);
         let failures = stats.failures_resolve
             + stats.failures_connect
             + stats.failures_handshake
             + stats.failures_authenticate
             + stats.failures_established;
-        let failed = failures > std::mem::replace(&mut self.failures, failures);
-        let may_time_out = std::mem::replace(&mut self.in_flight, stats.in_flight) > 0;
+        let failed = failures > mem::replace(&mut self.failures, failures);
+        let may_time_out = mem::replace(&mut self.in_flight, stats.in_flight) > 0;
         let told = match &step.call {
             Call::Hint(_) => true,
             Call::Input(Input::Reply { verdict, .. }) => verdict.refresh,
@@ -103,7 +106,7 @@ impl Refreshes {
             "{id} was to begin at {regular:?}"
         );
         source.under_way = true;
-        source.started = source.asked_once.then_some(now);
+        source.started = (source.asked_once || self.sees_start).then_some(now);
         // What the first step asks comes after the construction. Where time is handled, attempts may
         // end after a start, when fallback nodes that join take their time.
         source.asked = self.asked_now && (self.handles_time || !source.asked_once);
@@ -138,14 +141,16 @@ impl Refreshes {
     }
 }
 
-impl Checker for Refreshes {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+impl Rule for Refreshes {
+    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        let step = seen.step;
         let told = self.config.events().contains(EventMask::REFRESHES);
-        if self.config.sources().is_empty() || !told || cluster.stats().dropped_events > 0 {
+        if self.config.sources().is_empty() || !told || seen.stats.dropped_events > 0 {
             return Ok(());
         }
-        self.asked_now = self.asks(step, cluster);
+        self.asked_now = self.asks(seen);
         self.handles_time = step.is_timeout();
+        self.sees_start = step.call == Call::Start;
         if self.asked_now {
             self.sources
                 .values_mut()

@@ -1,8 +1,7 @@
 //! The rules of the sources of server lists.
 
-use redial::{RefreshId, RefreshResult, Source, SourceId};
-
 use super::{refreshes, *};
+use crate::{RefreshId, RefreshResult, Source, SourceId};
 
 /// One source, asked twice, which has answered once.
 fn asked_twice() -> History {

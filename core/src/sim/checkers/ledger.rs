@@ -1,16 +1,15 @@
 //! What follows from the calls and the outputs alone: which connections there are, which frames
 //! they carry, and where each open request is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 
-use redial::{
+use crate::{
     Action, Cluster, Completion, Config, ConnectionId, Event, Input, Instant, Limit, Next, NodeId,
     Output, ReplyTo, RequestId, RequestOptions, Target, Verdict,
+    record::{Answer, Call, Step},
 };
 
-use crate::step::{Answer, Call, Step};
-
-/// The books that several checkers keep.
+/// The books that all rules share.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     handshake: bool,
@@ -34,6 +33,8 @@ pub(super) struct Connection {
     /// The peer said that it will close it.
     pub(super) announced: bool,
     pub(super) next_serial: u32,
+    /// How many open requests are here.
+    pub(super) open: usize,
     /// By serial, until nothing is expected of them any more.
     pub(super) frames: BTreeMap<u32, Frame>,
 }
@@ -42,6 +43,10 @@ pub(super) struct Connection {
 pub(super) struct Frame {
     pub(super) request: RequestId,
     pub(super) expects_reply: bool,
+    /// The request's own attempt timeout.
+    pub(super) timeout: Option<Limit>,
+    /// Its request is open and here.
+    pub(super) open: bool,
     /// When its first byte was handed over.
     pub(super) started: Option<Instant>,
     pub(super) done: bool,
@@ -104,14 +109,6 @@ impl Ledger {
         }
     }
 
-    /// Books a whole step.
-    pub(super) fn apply(&mut self, step: &Step, cluster: &Cluster) {
-        self.begin(step, cluster);
-        for output in &step.outputs {
-            self.output(output);
-        }
-    }
-
     /// Books the call, before its outputs.
     pub(super) fn begin(&mut self, step: &Step, cluster: &Cluster) {
         self.now = step.now;
@@ -134,7 +131,19 @@ impl Ledger {
                 | Input::Closed { connection, .. },
             ) => self.reported_end(*connection, cluster),
             Call::Input(input) => self.input(input),
-            Call::SetNodes(_)
+            Call::WritesStarted(connection, serials) => {
+                for serial in serials {
+                    self.started(*connection, *serial);
+                }
+            }
+            Call::WritesDone(connection, serials) => {
+                for serial in serials {
+                    self.done(*connection, *serial);
+                }
+                self.unblock(*connection);
+            }
+            Call::Start
+            | Call::SetNodes(_)
             | Call::SetFallback(_)
             | Call::Resolved(..)
             | Call::Refreshed(..)
@@ -163,17 +172,16 @@ impl Ledger {
                 request,
                 serial,
             }) => {
-                self.drop_frame(connection, serial);
                 self.leave(request);
+                self.drop_frame(connection, serial);
             }
             Output::Action(Action::Close { connection } | Action::Abort { connection }) => {
                 self.connection_ended(connection);
             }
             Output::Completion(Completion { request, .. }) => {
-                if let Some(Request {
-                    place: Some((connection, serial)),
-                    ..
-                }) = self.requests.remove(&request)
+                let place = self.leave(request);
+                self.requests.remove(&request);
+                if let Some((connection, serial)) = place
                     && let Some(connection) = self.connections.get_mut(&connection)
                     && connection
                         .frames
@@ -202,27 +210,6 @@ impl Ledger {
         if cluster.connection(connection).is_none() {
             self.connection_ended(connection);
         }
-    }
-
-    /// How many open requests are on the connection.
-    pub(super) fn open_on(&self, connection: ConnectionId) -> usize {
-        let here = |request: &&Request| request.place.is_some_and(|place| place.0 == connection);
-        self.requests.values().filter(here).count()
-    }
-
-    /// The frames whose request has left, and that may still hold a slot.
-    pub(super) fn dead_frames(&self, connection: ConnectionId) -> impl Iterator<Item = &Frame> {
-        let open: BTreeSet<_> = self
-            .requests
-            .values()
-            .filter_map(|request| request.place)
-            .collect();
-        self.connections
-            .get(&connection)
-            .into_iter()
-            .flat_map(|connection| &connection.frames)
-            .filter(move |(serial, _)| !open.contains(&(connection, **serial)))
-            .map(|(_, frame)| frame)
     }
 
     fn submitted(&mut self, request: RequestId, options: RequestOptions) {
@@ -259,13 +246,7 @@ impl Ledger {
             }
             Input::WriteStarted { connection, serial } => self.started(connection, serial),
             Input::WriteDone { connection, serial } => {
-                self.started(connection, serial);
-                let mut accepted = false;
-                self.update_frame(connection, serial, |frame| {
-                    accepted = !frame.done;
-                    frame.done = true;
-                });
-                if accepted {
+                if self.done(connection, serial) {
                     self.unblock(connection);
                 }
             }
@@ -312,13 +293,13 @@ impl Ledger {
         let mut request = None;
         self.update_frame(connection, serial, |frame| {
             frame.answered = true;
-            request = Some(frame.request);
+            request = frame.open.then_some(frame.request);
         });
-        if let Some(request) = request.and_then(|request| self.requests.get_mut(&request))
-            && request.place == Some((connection, serial))
-        {
-            request.place = None;
-            request.sticks_to = node.filter(|_| verdict.next == Next::RetryHere);
+        if let Some(request) = request {
+            self.leave(request);
+            if let Some(entry) = self.requests.get_mut(&request) {
+                entry.sticks_to = node.filter(|_| verdict.next == Next::RetryHere);
+            }
         }
     }
 
@@ -336,7 +317,19 @@ impl Ledger {
         }
     }
 
+    /// The transport took the frame. False if there is none, or it was taken before.
+    fn done(&mut self, connection: ConnectionId, serial: u32) -> bool {
+        self.started(connection, serial);
+        let mut accepted = false;
+        self.update_frame(connection, serial, |frame| {
+            accepted = !frame.done;
+            frame.done = true;
+        });
+        accepted
+    }
+
     fn written(&mut self, connection: ConnectionId, request: RequestId, serial: u32) {
+        self.leave(request);
         let Some(entry) = self.requests.get_mut(&request) else {
             return;
         };
@@ -347,6 +340,8 @@ impl Ledger {
         let frame = Frame {
             request,
             expects_reply: entry.options.expects_reply,
+            timeout: entry.options.request_timeout,
+            open: true,
             started: None,
             done: false,
             answered: false,
@@ -354,6 +349,7 @@ impl Ledger {
         };
         if let Some(connection) = self.connections.get_mut(&connection) {
             connection.next_serial = serial.wrapping_add(1);
+            connection.open += 1;
             connection.frames.insert(serial, frame);
         }
     }
@@ -399,10 +395,15 @@ impl Ledger {
         }
     }
 
-    fn leave(&mut self, request: RequestId) {
-        if let Some(request) = self.requests.get_mut(&request) {
-            request.place = None;
+    /// The request is no longer where it was.
+    fn leave(&mut self, request: RequestId) -> Option<(ConnectionId, u32)> {
+        let place = self.requests.get_mut(&request)?.place.take()?;
+        let connection = self.connections.get_mut(&place.0)?;
+        connection.open = connection.open.saturating_sub(1);
+        if let Some(frame) = connection.frames.get_mut(&place.1) {
+            frame.open = false;
         }
+        Some(place)
     }
 
     fn unblock(&mut self, connection: ConnectionId) {
@@ -422,6 +423,7 @@ impl Connection {
             blocked: false,
             announced: false,
             next_serial: 0,
+            open: 0,
             frames: BTreeMap::new(),
         }
     }

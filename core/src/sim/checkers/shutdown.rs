@@ -1,11 +1,10 @@
 //! After shutdown nothing new begins, and it ends in time.
 
-use redial::{
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
     Action, Cluster, Completion, Event, Instant, Output, Reason, RequestError, SubmitError,
+    record::{Answer, Call},
 };
-
-use super::{Checker, Violation, ensure};
-use crate::step::{Answer, Call, Step};
 
 /// DESIGN 4.19; SEMANTICS 9.
 #[derive(Default)]
@@ -19,8 +18,9 @@ pub(super) const NOTHING_NEW: &str = "after shutdown nothing new begins (SEMANTI
 pub(super) const BOUNDED: &str = "a shutdown ends with its drain (SEMANTICS 9.1)";
 pub(super) const SILENT: &str = "after Terminated there is nothing (SEMANTICS 9.2)";
 
-impl Checker for Shutdown {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+impl Rule for Shutdown {
+    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        let step = seen.step;
         if self.terminated {
             ensure!(
                 step.outputs.is_empty() && step.deadline.is_none(),
@@ -49,7 +49,7 @@ impl Checker for Shutdown {
             self.check_output(output)?;
         }
         ensure!(
-            cluster.is_terminated() == self.terminated,
+            seen.cluster.is_terminated() == self.terminated,
             SILENT,
             "the getter disagrees"
         );
@@ -61,6 +61,15 @@ impl Checker for Shutdown {
                 step.now
             );
         }
+        Ok(())
+    }
+
+    fn at_end(&mut self, cluster: &Cluster, _ledger: &Ledger) -> Result<(), Violation> {
+        ensure!(
+            cluster.is_terminated(),
+            BOUNDED,
+            "at the end it is not terminated"
+        );
         Ok(())
     }
 }

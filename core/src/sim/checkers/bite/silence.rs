@@ -1,8 +1,7 @@
 //! The rules of the governor, of hints and of upkeep.
 
-use redial::Hint;
-
 use super::*;
+use crate::Hint;
 
 fn probed() -> History {
     let config = exact()
@@ -109,7 +108,7 @@ fn a_hint_that_makes_a_rest_longer_bites() {
     assert_eq!(history.broken(), [""; 0]);
     // The same backwards.
     let place = history.steps.len();
-    let shortened = std::mem::replace(&mut history.steps[place - 1].1, resting);
+    let shortened = core::mem::replace(&mut history.steps[place - 1].1, resting);
     history.steps[place - 2].1 = shortened;
     bites(&history, failures::HINT);
 }

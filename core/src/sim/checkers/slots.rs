@@ -1,13 +1,10 @@
 //! In-flight counts equal the open requests plus tombstones, and stay within the limits.
 
-use redial::{Cluster, Config, Limit};
-
-use super::{Checker, Violation, ensure, ledger::Ledger};
-use crate::step::Step;
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{Cluster, Config, Limit};
 
 /// DESIGN 4.3; SEMANTICS 4.3, 4.9; R059.
 pub(super) struct Slots {
-    ledger: Ledger,
     max_in_flight: u32,
     request_timeout: Limit,
 }
@@ -16,26 +13,26 @@ pub(super) const COUNT: &str = "in flight are the open requests and the tombston
 pub(super) const LIMIT: &str = "no more are in flight than is allowed (SEMANTICS 4.3)";
 pub(super) const TOMBSTONE: &str =
     "a request cancelled after its hand-over keeps its slot (SEMANTICS 4.9)";
+pub(super) const ZERO: &str = "at the end nothing is in flight (DESIGN 4.3)";
 
 impl Slots {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            ledger: Ledger::new(config),
             max_in_flight: config.max_in_flight(),
             request_timeout: config.request_timeout(),
         }
     }
 }
 
-impl Checker for Slots {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        self.ledger.apply(step, cluster);
+impl Rule for Slots {
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        let now = seen.step.now;
         let (mut in_flight, mut tombstones) = (0, 0);
-        for (id, entry) in &self.ledger.connections {
-            let Some(view) = cluster.connection(*id) else {
+        for (id, entry) in &ledger.connections {
+            let Some(view) = seen.cluster.connection(*id) else {
                 continue;
             };
-            let (open, taken) = (self.ledger.open_on(*id), view.in_flight as usize);
+            let (open, taken) = (entry.open, view.in_flight as usize);
             let dead = view.tombstones as usize;
             ensure!(
                 taken == open + dead,
@@ -48,20 +45,19 @@ impl Checker for Slots {
                 LIMIT,
                 "{id} has {taken} of {limit}"
             );
-            let most = self.ledger.dead_frames(*id).count();
+            // Those whose request has left, and that may still hold a slot.
+            let (mut least, mut most) = (0, 0);
+            for frame in entry.frames.values().filter(|frame| !frame.open) {
+                let handed_over = frame.started.unwrap_or(now);
+                let must = frame.cancelled && handed_over.after(self.request_timeout) > now;
+                least += usize::from(must);
+                most += 1;
+            }
             ensure!(
                 dead <= most,
                 COUNT,
                 "{id} has {dead} tombstones, at most {most} can be"
             );
-            let least = self
-                .ledger
-                .dead_frames(*id)
-                .filter(|frame| {
-                    let handed_over = frame.started.unwrap_or(step.now);
-                    frame.cancelled && handed_over.after(self.request_timeout) > step.now
-                })
-                .count();
             ensure!(
                 least <= dead,
                 TOMBSTONE,
@@ -70,7 +66,7 @@ impl Checker for Slots {
             in_flight += taken;
             tombstones += dead;
         }
-        let stats = cluster.stats();
+        let stats = &seen.stats;
         ensure!(
             (stats.in_flight, stats.tombstones) == (in_flight, tombstones),
             COUNT,
@@ -78,8 +74,8 @@ impl Checker for Slots {
             stats.in_flight,
             stats.tombstones
         );
-        for node in cluster.nodes() {
-            let taken = node.connection.and_then(|id| cluster.connection(id));
+        for node in &seen.nodes {
+            let taken = node.connection.and_then(|id| seen.cluster.connection(id));
             let taken = taken.map_or(0, |connection| connection.in_flight);
             ensure!(
                 node.in_flight == taken,
@@ -89,6 +85,22 @@ impl Checker for Slots {
                 node.in_flight
             );
         }
+        Ok(())
+    }
+
+    fn at_end(&mut self, cluster: &Cluster, _ledger: &Ledger) -> Result<(), Violation> {
+        let stats = cluster.stats();
+        let left = (
+            stats.in_flight,
+            stats.tombstones,
+            stats.waiting_requests,
+            stats.connections,
+        );
+        ensure!(
+            left == (0, 0, 0, 0),
+            ZERO,
+            "in flight, tombstones, waiting requests and connections are {left:?}"
+        );
         Ok(())
     }
 }

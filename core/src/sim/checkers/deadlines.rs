@@ -1,19 +1,18 @@
 //! The deadline is exact: never late, never idle, and something is armed wherever something waits.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use core::fmt;
 
-use redial::{
-    AttemptId, Cluster, Config, ConnectionId, Deadline, DeadlineReason, Input, Instant, Limit,
-    NodeState, NodeView, SetupTimeout,
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
+    AttemptId, Config, ConnectionId, DeadlineReason, Input, Instant, Limit, NodeState, NodeView,
+    SetupTimeout,
+    record::{Answer, Call, Step},
 };
-
-use super::{Checker, Violation, ensure, ledger::Ledger};
-use crate::step::{Answer, Call, Step};
 
 /// DESIGN 4.4, 4.9, 4.10, 4.11; SEMANTICS 1.1; K05, Z27.
 pub(super) struct Deadlines {
     config: Config,
-    ledger: Ledger,
     shutdown: Instant,
     throttles: bool,
     /// Since when they have been draining.
@@ -32,7 +31,6 @@ impl Deadlines {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             config: config.clone(),
-            ledger: Ledger::new(config),
             shutdown: Instant::MAX,
             throttles: false,
             draining: BTreeMap::new(),
@@ -41,9 +39,10 @@ impl Deadlines {
     }
 }
 
-impl Checker for Deadlines {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        self.note(step, cluster);
+impl Rule for Deadlines {
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        self.note(seen, ledger);
+        let step = seen.step;
         let deadline = step.deadline;
         let next = deadline.map_or(Instant::MAX, |deadline| deadline.at);
         ensure!(
@@ -58,48 +57,39 @@ impl Checker for Deadlines {
             "it is {}, next {deadline:?}",
             step.now
         );
-        for view in cluster.nodes().filter(|view| view.state.is_setup()) {
-            self.check_armed(&view, step.now, next)?;
+        for view in seen.nodes.iter().filter(|view| view.state.is_setup()) {
+            self.check_armed(view, step.now, next)?;
         }
-        for (due, what) in self.musts() {
-            ensure!(
-                next <= due,
-                IN_TIME,
-                "{what} is due at {due}, the deadline is {deadline:?}"
-            );
-        }
-        check_early(step, cluster, deadline)
+        self.check_musts(ledger, next)?;
+        check_early(seen)
     }
 }
 
 impl Deadlines {
-    fn note(&mut self, step: &Step, cluster: &Cluster) {
-        self.ledger.apply(step, cluster);
+    fn note(&mut self, seen: &Seen<'_>, ledger: &Ledger) {
+        let step = seen.step;
         self.throttles |= matches!(step.call, Call::Input(Input::Throttled { .. }));
         if let (Call::Shutdown(drain), Answer::Shutdown(Ok(()))) = (&step.call, step.answer) {
             self.shutdown = self.shutdown.min(step.now + *drain);
         }
-        if cluster.is_terminated() {
+        if seen.cluster.is_terminated() {
             self.shutdown = Instant::MAX;
         }
         let now = step.now;
         // What drains for a shutdown has the shutdown's time (SEMANTICS 9.1).
-        let since = if self.ledger.shut_down {
-            Instant::MAX
-        } else {
-            now
-        };
-        let draining = |id: &&ConnectionId| cluster.connection(**id).is_some_and(|c| c.draining);
-        self.draining = self
-            .ledger
+        let since = if ledger.shut_down { Instant::MAX } else { now };
+        let draining =
+            |id: &&ConnectionId| seen.cluster.connection(**id).is_some_and(|c| c.draining);
+        self.draining = ledger
             .connections
             .keys()
             .filter(draining)
             .map(|id| (*id, self.draining.get(id).copied().unwrap_or(since)))
             .collect();
-        self.budgets = cluster
-            .nodes()
-            .filter_map(|view| self.budget(&view))
+        self.budgets = seen
+            .nodes
+            .iter()
+            .filter_map(|view| self.budget(view))
             .map(|key| (key, self.budgets.get(&key).copied().unwrap_or(now)))
             .collect();
     }
@@ -155,49 +145,56 @@ impl Deadlines {
         view.attempt.map(|attempt| (attempt, own))
     }
 
-    /// What must happen, and when at the latest.
-    fn musts(&self) -> Vec<(Instant, String)> {
-        let mut musts = vec![(self.shutdown, "the end of the shutdown".to_owned())];
-        for (id, entry) in &self.ledger.requests {
-            musts.push((entry.deadline, format!("the deadline of {id}")));
+    /// What must happen is not due before the deadline.
+    fn check_musts(&self, ledger: &Ledger, next: Instant) -> Result<(), Violation> {
+        let must = |due: Instant, what: &str, of: &dyn fmt::Display| {
+            ensure!(
+                next <= due,
+                IN_TIME,
+                "{what} {of} is due at {due}, the deadline is {next}"
+            );
+            Ok(())
+        };
+        must(self.shutdown, "the end of", &"the shutdown")?;
+        for (id, entry) in &ledger.requests {
+            must(entry.deadline, "the deadline of", id)?;
             if !entry.was_written {
                 let age = entry.submitted.after(self.config.queue_max_age());
-                musts.push((age, format!("the age limit of {id}")));
+                must(age, "the age limit of", id)?;
             }
-            if let Some((connection, serial)) = entry.place
-                && !self.throttles
-                && entry.options.expects_reply
-                && let Some(frame) = self.ledger.connections[&connection].frames.get(&serial)
-                && let Some(started) = frame.started
+        }
+        let connections = ledger.connections.values();
+        for frame in connections.flat_map(|entry| entry.frames.values()) {
+            if let Some(started) = frame.started.filter(|_| !self.throttles)
+                && frame.open
+                && frame.expects_reply
             {
-                let configured = self.config.request_timeout();
-                let due = started.after(entry.options.request_timeout.unwrap_or(configured));
-                musts.push((due, format!("the attempt timeout of {id}")));
+                let timeout = frame.timeout.unwrap_or(self.config.request_timeout());
+                must(
+                    started.after(timeout),
+                    "the attempt timeout of",
+                    &frame.request,
+                )?;
             }
         }
         for (id, since) in &self.draining {
-            musts.push((
-                *since + self.config.drain_timeout(),
-                format!("the drain of {id}"),
-            ));
+            must(*since + self.config.drain_timeout(), "the drain of", id)?;
         }
-        musts
+        Ok(())
     }
 }
 
-/// Time may be given too often and too early without harm.
-fn check_early(
-    step: &Step,
-    cluster: &Cluster,
-    deadline: Option<Deadline>,
-) -> Result<(), Violation> {
-    let before = deadline.map_or(Instant::MAX, |deadline| deadline.at);
-    if before <= step.now {
+/// Time may be given too often and too early without harm: now and, after that, at the last moment
+/// before the deadline.
+fn check_early(seen: &Seen<'_>) -> Result<(), Violation> {
+    let (step, deadline) = (seen.step, seen.step.deadline);
+    let next = deadline.map_or(Instant::MAX, |deadline| deadline.at);
+    if next <= step.now {
         return Ok(());
     }
-    let just_before = Instant::from_nanos(before.as_nanos() - 1);
+    let just_before = Instant::from_nanos(next.as_nanos() - 1);
+    let mut twin = seen.cluster.clone();
     for now in [step.now, just_before] {
-        let mut twin = cluster.clone();
         let early = Step::take(&mut twin, now, Call::Timeout);
         ensure!(
             early.outputs.is_empty() && early.deadline == deadline,

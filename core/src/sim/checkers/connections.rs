@@ -1,17 +1,18 @@
 //! Each connection begins once and ends once.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use redial::{
-    Action, AttemptId, Cluster, Config, ConnectionId, Event, EventMask, Input, NodeId, Output,
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
 };
 
-use super::{Checker, Violation, ensure, ledger::Ledger};
-use crate::step::{Call, Step};
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
+    Action, AttemptId, Cluster, Config, ConnectionId, Event, EventMask, Input, NodeId, Output,
+    record::Call,
+};
 
 /// DESIGN 4.7; SEMANTICS 2.1.
 pub(super) struct Connections {
-    ledger: Ledger,
     events: bool,
     /// Connected events without their Disconnected.
     announced: BTreeMap<ConnectionId, NodeId>,
@@ -28,7 +29,6 @@ pub(super) const FEW: &str =
 impl Connections {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            ledger: Ledger::new(config),
             events: config.events().contains(EventMask::CONNECTIONS),
             announced: BTreeMap::new(),
             resolving: BTreeSet::new(),
@@ -36,45 +36,42 @@ impl Connections {
     }
 }
 
-impl Checker for Connections {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        self.ledger.begin(step, cluster);
-        match &step.call {
+impl Rule for Connections {
+    fn after_call(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        match &seen.step.call {
             Call::Resolved(attempt, _) | Call::Input(Input::ResolveFailed { attempt }) => {
                 self.resolving.remove(attempt);
             }
             Call::Input(Input::Closed { connection, .. }) => {
-                let lives = self.ledger.connections.contains_key(connection);
+                let lives = ledger.connections.contains_key(connection);
                 ensure!(!lives, END, "{connection} was closed and lives");
             }
             _ => {}
         }
-        for output in &step.outputs {
-            self.check_output(output)?;
-            self.ledger.output(output);
-        }
-        self.check_live(cluster)
+        Ok(())
     }
-}
 
-impl Connections {
-    fn check_output(&mut self, output: &Output) -> Result<(), Violation> {
+    fn on_output(
+        &mut self,
+        output: &Output,
+        _seen: &Seen<'_>,
+        ledger: &Ledger,
+    ) -> Result<(), Violation> {
         match *output {
             Output::Action(Action::Connect { connection, .. }) => ensure!(
-                !self.ledger.connections.contains_key(&connection),
+                !ledger.connections.contains_key(&connection),
                 END,
                 "{connection} begins a second time"
             ),
             Output::Action(Action::Close { connection }) => {
-                let up = self
-                    .ledger
+                let up = ledger
                     .connections
                     .get(&connection)
                     .is_some_and(|entry| entry.up);
                 ensure!(up, END, "{connection} is closed and is not up");
             }
             Output::Action(Action::Abort { connection }) => {
-                let entry = self.ledger.connections.get(&connection);
+                let entry = ledger.connections.get(&connection);
                 let in_setup = entry.is_some_and(|entry| !entry.ready);
                 ensure!(in_setup, END, "{connection} is aborted and is not in setup");
             }
@@ -110,9 +107,9 @@ impl Connections {
         Ok(())
     }
 
-    fn check_live(&self, cluster: &Cluster) -> Result<(), Violation> {
-        let live = self.ledger.connections.len();
-        let stats = cluster.stats();
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        let live = ledger.connections.len();
+        let stats = &seen.stats;
         ensure!(
             stats.connections == live,
             END,
@@ -120,8 +117,8 @@ impl Connections {
             stats.connections
         );
         let mut counts: BTreeMap<NodeId, (usize, usize)> = BTreeMap::new();
-        for (id, entry) in self.ledger.connections.iter().filter(|(_, entry)| entry.up) {
-            let view = cluster.connection(*id);
+        for (id, entry) in ledger.connections.iter().filter(|(_, entry)| entry.up) {
+            let view = seen.cluster.connection(*id);
             ensure!(
                 view.is_some(),
                 END,
@@ -136,7 +133,7 @@ impl Connections {
         }
         for (node, (own, draining)) in counts {
             // At a shutdown the node's own connection drains beside them (9.1).
-            let most = 2 + usize::from(self.ledger.shut_down);
+            let most = 2 + usize::from(ledger.shut_down);
             ensure!(
                 own <= 1 && draining <= most,
                 FEW,
@@ -144,8 +141,7 @@ impl Connections {
             );
         }
         if self.events && stats.dropped_events == 0 {
-            let up: Vec<_> = self
-                .ledger
+            let up: Vec<_> = ledger
                 .connections
                 .iter()
                 .filter(|(_, entry)| entry.up)
@@ -161,7 +157,7 @@ impl Connections {
                 self.announced
             );
         }
-        if cluster.is_terminated() {
+        if seen.cluster.is_terminated() {
             ensure!(live == 0, END, "{live} connections outlive the client");
             let pending = &self.resolving;
             ensure!(
@@ -170,6 +166,16 @@ impl Connections {
                 "{pending:?} outlive the client"
             );
         }
+        Ok(())
+    }
+
+    fn at_end(&mut self, _cluster: &Cluster, ledger: &Ledger) -> Result<(), Violation> {
+        let (live, pending) = (ledger.connections.keys(), &self.resolving);
+        ensure!(
+            ledger.connections.is_empty() && pending.is_empty(),
+            END,
+            "at the end {live:?} live, {pending:?} are looked up"
+        );
         Ok(())
     }
 }

@@ -1,11 +1,9 @@
 //! The states of a node follow the table.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
-use redial::{Cluster, Config, Event, EventMask, NodeId, NodeState, Output};
-
-use super::{Checker, Violation, ensure};
-use crate::step::Step;
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{Config, Event, EventMask, NodeId, NodeState, Output};
 
 /// SEMANTICS 2.1.
 pub(super) struct Transitions {
@@ -24,12 +22,12 @@ impl Transitions {
     }
 }
 
-impl Checker for Transitions {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        if !self.enabled || cluster.stats().dropped_events > 0 {
+impl Rule for Transitions {
+    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        if !self.enabled || seen.stats.dropped_events > 0 {
             return Ok(());
         }
-        for output in &step.outputs {
+        for output in &seen.step.outputs {
             let Output::Event(Event::StateChanged {
                 node,
                 from,
@@ -51,8 +49,9 @@ impl Checker for Transitions {
                 "{node} went from {from} to {to}"
             );
         }
-        self.states.retain(|node, _| cluster.node(*node).is_some());
-        for view in cluster.nodes() {
+        self.states
+            .retain(|node, _| seen.cluster.node(*node).is_some());
+        for view in &seen.nodes {
             let known = self
                 .states
                 .get(&view.id)

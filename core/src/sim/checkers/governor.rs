@@ -1,11 +1,9 @@
 //! How many attempts are under way, and how many begin a second, in the whole cluster.
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
-use redial::{AttemptId, Cluster, Config, Event, EventMask, Instant, Limit, Output};
-
-use super::{Checker, Violation, ensure};
-use crate::step::Step;
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{AttemptId, Config, Event, EventMask, Instant, Limit, Output};
 
 /// SEMANTICS 3.6.
 pub(super) struct Governor {
@@ -42,7 +40,8 @@ impl Governor {
     }
 
     /// Books the attempts that begin and end; how many tokens were missing for them.
-    pub(super) fn apply(&mut self, step: &Step, cluster: &Cluster) -> u128 {
+    pub(super) fn apply(&mut self, seen: &Seen<'_>) -> u128 {
+        let step = seen.step;
         self.fill(step.now);
         let mut missing = 0;
         for output in &step.outputs {
@@ -54,9 +53,8 @@ impl Governor {
                 }
             }
         }
-        let under_way: Vec<_> = cluster.nodes().filter_map(|view| view.attempt).collect();
-        self.attempts
-            .retain(|attempt, _| under_way.contains(attempt));
+        let under_way = |attempt| seen.nodes.iter().any(|view| view.attempt == Some(attempt));
+        self.attempts.retain(|attempt, _| under_way(*attempt));
         missing
     }
 
@@ -83,18 +81,18 @@ fn full(rate: Option<u32>) -> u128 {
     u128::from(rate.unwrap_or(0)) * TOKEN
 }
 
-impl Checker for Governor {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        if !self.enabled || cluster.stats().dropped_events > 0 {
+impl Rule for Governor {
+    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        if !self.enabled || seen.stats.dropped_events > 0 {
             return Ok(());
         }
-        let missing = self.apply(step, cluster);
+        let missing = self.apply(seen);
         ensure!(
             missing == 0,
             RATE,
             "{missing} billionths of a token were missing"
         );
-        let young = self.young(step.now);
+        let young = self.young(seen.step.now);
         ensure!(
             self.max_concurrent.is_none_or(|max| young <= max),
             CONCURRENT,

@@ -5,19 +5,19 @@ mod requests;
 mod silence;
 mod sources;
 
-use redial::{
-    Action, Backoff, Cause, Certainty, CloseError, Cluster, Completion, Config, ConfigBuilder,
-    ConnectError, Deadline, DeadlineReason, Event, Input, Jitter, Limit, Limits, NodeState, Output,
-    Reason, ReplyTo, RequestError, RequestId, RequestOptions, Success, SuccessKind, Verdict, Warm,
-};
+use alloc::{vec, vec::Vec};
+use core::time::Duration;
 
 use super::{
-    all, completions, connections, deadlines, failures, frames, governor, isolation, lists,
-    progress, refreshes, replies, shutdown, slots, transitions, unions, upkeep,
+    Checker, Rules, completions, connections, deadlines, failures, frames, governor, isolation,
+    lists, progress, refreshes, replies, rules, shutdown, slots, transitions, unions, upkeep,
 };
 use crate::{
-    script::{exact, ms, specs, t},
-    step::{Answer, Call, Step},
+    Action, Backoff, Cause, Certainty, CloseError, Cluster, Completion, Config, ConfigBuilder,
+    ConnectError, ConnectionId, Deadline, DeadlineReason, Event, Input, Instant, Jitter, Limit,
+    Limits, NodeSpec, NodeState, Output, Reason, ReplyTo, RequestError, RequestId, RequestOptions,
+    Success, SuccessKind, Verdict, Warm,
+    record::{Answer, Call, Step},
 };
 
 /// Steps, and the cluster after each.
@@ -63,7 +63,7 @@ impl History {
         }
     }
 
-    fn connection(&self, number: usize) -> redial::ConnectionId {
+    fn connection(&self, number: usize) -> ConnectionId {
         let connect = |output: &Output| match output {
             Output::Action(Action::Connect { connection, .. }) => Some(*connection),
             _ => None,
@@ -103,7 +103,8 @@ impl History {
 
     /// The rules that are broken: the first one that each checker finds.
     fn broken(&self) -> Vec<&'static str> {
-        let found = all(&self.config).into_iter().filter_map(|mut checker| {
+        let found = rules(&self.config).into_iter().filter_map(|rule| {
+            let mut checker = Rules::new(&self.config, vec![rule]);
             let mut steps = self.steps.iter();
             steps.find_map(|(step, cluster)| checker.after_step(step, cluster).err())
         });
@@ -112,6 +113,29 @@ impl History {
 }
 
 const TWO: &[&str] = &["10.0.0.1:1", "10.0.0.2:1"];
+
+/// Nothing happens by chance, and nothing beside what a test is about.
+fn exact() -> ConfigBuilder {
+    Config::builder()
+        .jitter(Jitter::None)
+        .address_attempt_delay(Limit::Never)
+        .hedge_delay(Limit::Never)
+        .max_idle(Limit::Never)
+        .retry_budget(None)
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+const fn t(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn specs(list: &[&str]) -> Vec<NodeSpec> {
+    let spec = |text: &&str| text.parse().expect("an endpoint");
+    list.iter().map(spec).collect()
+}
 
 fn any() -> RequestOptions {
     RequestOptions::new()

@@ -1,13 +1,12 @@
 //! A list that is refused changes nothing; a node that has left is left alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use alloc::{collections::BTreeMap, vec::Vec};
 
-use redial::{
-    Action, Cluster, Config, ConnectionId, Event, EventMask, NodeId, Output, RefreshResult,
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
+    Action, Config, ConnectionId, Event, EventMask, NodeId, Output, RefreshResult,
+    record::{Answer, Call},
 };
-
-use super::{Checker, Violation, ensure};
-use crate::step::{Answer, Call, Step};
 
 /// DESIGN 4.12, 4.16; SEMANTICS 2.1, 7.5, 7.6, 7.9.
 pub(super) struct Lists {
@@ -15,7 +14,8 @@ pub(super) struct Lists {
     told: bool,
     /// There may be nodes that join when others fail.
     fallback: bool,
-    nodes: BTreeSet<NodeId>,
+    /// By rising index.
+    nodes: Vec<NodeId>,
     /// Whose they are.
     connections: BTreeMap<ConnectionId, NodeId>,
 }
@@ -29,22 +29,22 @@ impl Lists {
         Self {
             told: config.events().contains(EventMask::REFRESHES),
             fallback: config.rebootstrap() && sources.any(|source| !source.is_primary()),
-            nodes: BTreeSet::new(),
+            nodes: Vec::new(),
             connections: BTreeMap::new(),
         }
     }
 
     /// Whether the step brought a list that counts.
-    fn has_good_list(&self, step: &Step, cluster: &Cluster) -> bool {
+    fn has_good_list(&self, seen: &Seen<'_>) -> bool {
+        let step = seen.step;
         let result = |output: &Output| match *output {
             Output::Event(Event::Refreshed { result, .. }) => Some(result),
             _ => None,
         };
         let mut results = step.outputs.iter().filter_map(result);
         match step.call {
-            Call::SetNodes(_) => step.answer == Answer::SetNodes(Ok(())),
-            Call::SetFallback(_) => step.answer == Answer::SetFallback(Ok(())),
-            Call::Refreshed(..) if self.told && cluster.stats().dropped_events == 0 => {
+            Call::SetNodes(_) | Call::SetFallback(_) => step.answer == Answer::List(Ok(())),
+            Call::Refreshed(..) if self.told && seen.stats.dropped_events == 0 => {
                 results.any(|r| matches!(r, RefreshResult::Changed | RefreshResult::Older))
             }
             Call::Refreshed(..) => true,
@@ -53,37 +53,42 @@ impl Lists {
     }
 }
 
-impl Checker for Lists {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        let nodes: BTreeSet<NodeId> = cluster.nodes().map(|view| view.id).collect();
+impl Rule for Lists {
+    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        let step = seen.step;
         self.fallback |=
-            matches!(step.call, Call::SetFallback(_)) && cluster.config().rebootstrap();
-        let good = self.has_good_list(step, cluster);
+            matches!(step.call, Call::SetFallback(_)) && seen.cluster.config().rebootstrap();
+        let ids = || seen.nodes.iter().map(|view| view.id);
+        if !ids().eq(self.nodes.iter().copied()) {
+            let nodes: Vec<NodeId> = ids().collect();
+            let grew = self.nodes.iter().all(|node| nodes.contains(node));
+            ensure!(
+                self.has_good_list(seen) || (self.fallback && grew),
+                SAFE,
+                "{:?} became {nodes:?} by {}",
+                self.nodes,
+                step.call
+            );
+            ensure!(
+                !nodes.is_empty(),
+                SAFE,
+                "{:?} became an empty list",
+                self.nodes
+            );
+            self.nodes = nodes;
+        }
+        let set = matches!(step.call, Call::SetNodes(_)) && step.answer == Answer::List(Ok(()));
         ensure!(
-            good || nodes.is_superset(&self.nodes),
+            !set || !self.nodes.is_empty(),
             SAFE,
-            "{:?} became {nodes:?} by {}",
-            self.nodes,
+            "the list is empty by {}",
             step.call
         );
         ensure!(
-            good || self.fallback || nodes == self.nodes,
-            SAFE,
-            "{:?} became {nodes:?} by {}",
-            self.nodes,
-            step.call
-        );
-        let set = step.answer == Answer::SetNodes(Ok(()));
-        ensure!(
-            !nodes.is_empty() || (self.nodes.is_empty() && !set),
-            SAFE,
-            "the list is empty"
-        );
-        ensure!(
-            cluster.stats().nodes == nodes.len(),
+            seen.stats.nodes == self.nodes.len(),
             SAFE,
             "stats count {}",
-            cluster.stats().nodes
+            seen.stats.nodes
         );
         for output in &step.outputs {
             let node = match *output {
@@ -105,12 +110,11 @@ impl Checker for Lists {
                 _ => continue,
             };
             ensure!(
-                nodes.contains(&node),
+                seen.cluster.node(node).is_some(),
                 GONE,
                 "{node} is not in the list: {output:?}"
             );
         }
-        self.nodes = nodes;
         Ok(())
     }
 }

@@ -1,14 +1,13 @@
 //! Failures are counted once, and what failed rests.
 
-use std::{collections::BTreeMap, time::Duration};
+use alloc::collections::BTreeMap;
+use core::time::Duration;
 
-use redial::{
-    Action, Cause, Cluster, Config, Endpoint, Event, EventMask, Hint, Instant, Jitter, NodeId,
-    NodeState, Output,
+use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
+use crate::{
+    Action, Cause, Config, Endpoint, Event, EventMask, Hint, Instant, Jitter, NodeId, NodeState,
+    NodeView, Output, record::Call,
 };
-
-use super::{Checker, Violation, ensure};
-use crate::step::{Call, Step};
 
 /// DESIGN 4.5, 4.8; SEMANTICS 3.2, 3.3, 3.5.
 pub(super) struct Failures {
@@ -47,38 +46,54 @@ impl Failures {
     }
 }
 
-impl Checker for Failures {
-    fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        self.note_departed(step, cluster);
-        self.check_rest(step, cluster)?;
-        if self.enabled && cluster.stats().dropped_events == 0 {
-            self.check_counts(step, cluster)?;
+impl Rule for Failures {
+    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        self.note_departed(seen);
+        self.check_rest(seen)?;
+        if self.enabled && seen.stats.dropped_events == 0 {
+            self.check_counts(seen)?;
         }
-        self.nodes = cluster
-            .nodes()
-            .map(|view| {
-                let known = Known {
-                    endpoint: view.spec.endpoint.clone(),
-                    idle: view.state.is_idle(),
-                    failures: view.failures,
-                    next_attempt: view.next_attempt,
-                };
-                (view.id, known)
-            })
-            .collect();
+        self.nodes
+            .retain(|node, _| seen.cluster.node(*node).is_some());
+        for view in &seen.nodes {
+            let known = self.nodes.entry(view.id);
+            known.or_insert_with(|| Known::of(view)).update(view);
+        }
         Ok(())
+    }
+}
+
+impl Known {
+    fn of(view: &NodeView<'_>) -> Self {
+        Self {
+            endpoint: view.spec.endpoint.clone(),
+            idle: view.state.is_idle(),
+            failures: view.failures,
+            next_attempt: view.next_attempt,
+        }
+    }
+
+    /// The same as a new one, without a new name.
+    fn update(&mut self, view: &NodeView<'_>) {
+        if self.endpoint != view.spec.endpoint {
+            self.endpoint = view.spec.endpoint.clone();
+        }
+        self.idle = view.state.is_idle();
+        self.failures = view.failures;
+        self.next_attempt = view.next_attempt;
     }
 }
 
 impl Failures {
     /// An endpoint that rests goes on resting when its node leaves it, and when one comes to it.
-    fn note_departed(&mut self, step: &Step, cluster: &Cluster) {
+    fn note_departed(&mut self, seen: &Seen<'_>) {
+        let step = seen.step;
         if let Call::Hint(_) = step.call {
             self.departed.clear();
         }
         self.departed.retain(|_, until| *until > step.now);
         for (id, known) in &self.nodes {
-            let spec = cluster.node(*id).map(|view| view.spec);
+            let spec = seen.cluster.node(*id).map(|view| view.spec);
             let left = spec.is_none_or(|spec| spec.endpoint != known.endpoint);
             if let Some(until) = known.next_attempt.filter(|at| left && *at > step.now) {
                 let rest = self.departed.entry(known.endpoint.clone()).or_insert(until);
@@ -89,7 +104,8 @@ impl Failures {
 
     /// An attempt begins with a Resolve or, without one, with a Connect; either, for a node that
     /// rested before the step, must wait for the end of the rest. (A hint may end it now.)
-    fn check_rest(&self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
+    fn check_rest(&self, seen: &Seen<'_>) -> Result<(), Violation> {
+        let step = seen.step;
         if let Call::Hint(_) = step.call {
             return Ok(());
         }
@@ -99,7 +115,7 @@ impl Failures {
             else {
                 continue;
             };
-            let Some(endpoint) = cluster.spec(node).map(|spec| &spec.endpoint) else {
+            let Some(endpoint) = seen.cluster.spec(node).map(|spec| &spec.endpoint) else {
                 continue;
             };
             let known = self.nodes.get(&node);
@@ -121,8 +137,9 @@ impl Failures {
     /// The count rises by one with a failure. A reset may come before it or after it. The peer's
     /// announcement that it closes a Ready connection is a failure only of a connection that was
     /// of no use (SEMANTICS 2.1).
-    fn check_counts(&self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
-        for view in cluster.nodes() {
+    fn check_counts(&self, seen: &Seen<'_>) -> Result<(), Violation> {
+        let step = seen.step;
+        for view in &seen.nodes {
             let Some(known) = self.nodes.get(&view.id) else {
                 continue;
             };
