@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::checkers::{self, Checker, Violation};
 use crate::{
-    Cluster, Config, Instant,
+    Cluster, Instant,
     record::{Observer, Step},
 };
 
@@ -21,6 +21,7 @@ const REMEMBERED: usize = 40;
 pub struct Watch(Arc<Mutex<State>>);
 
 struct State {
+    /// Those of the core come with the first step.
     checkers: Vec<Box<dyn Checker>>,
     recent: VecDeque<Step>,
     broken: Option<Violation>,
@@ -37,14 +38,11 @@ pub struct Broken {
 }
 
 impl Watch {
-    /// Over a core with this configuration, from its first step. Of the [checkers](Checker) in
-    /// `extra` each sees every step too.
+    /// Of the checkers in `extra` each sees every step too.
     #[must_use]
-    pub fn new(config: &Config, extra: Vec<Box<dyn Checker>>) -> Self {
-        let mut checkers: Vec<Box<dyn Checker>> = Vec::from([Box::new(checkers::all(config)) as _]);
-        checkers.extend(extra);
+    pub fn new(extra: Vec<Box<dyn Checker>>) -> Self {
         Self(Arc::new(Mutex::new(State {
-            checkers,
+            checkers: extra,
             recent: VecDeque::new(),
             broken: None,
         })))
@@ -76,6 +74,11 @@ impl Observer for Watch {
     fn observe(&mut self, step: &Step, cluster: &Cluster) {
         let mut state = self.state();
         if state.broken.is_none() {
+            // A client changes its configuration to what its protocol says.
+            if state.recent.is_empty() {
+                let all = checkers::all(cluster.config());
+                state.checkers.insert(0, Box::new(all));
+            }
             if state.recent.len() == REMEMBERED {
                 state.recent.pop_front();
             }
