@@ -178,6 +178,7 @@ impl Rig {
             events,
             connects,
             seen,
+            ..
         } = self;
         client.drive(*now, |_, output| match output {
             ClientOutput::Action(ClientAction::Connect { connection, .. }) => {
