@@ -28,7 +28,7 @@ impl Watched {
     pub fn new(config: &Config, seed: u64, now: Instant) -> Self {
         Self {
             cluster: Cluster::new(config.clone(), seed, now),
-            watch: Watch::new(config, Vec::new()),
+            watch: Watch::new(Vec::new()),
             seed,
         }
     }

@@ -1,6 +1,6 @@
 //! [`Recorder`]: a cluster whose calls are written down.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 use core::{fmt, net::SocketAddr, ops::Deref, time::Duration};
 use std::io::{self, Write};
 
@@ -12,8 +12,8 @@ use super::{
     step::{Answer, Call, Observer, Step},
 };
 use crate::{
-    AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, Hint, Input, Instant,
-    NodeSpec, Output, RefreshId, RequestId, RequestOptions, SetNodesError, ShutdownError,
+    AttemptId, Cluster, Config, ConfigError, ConnectionId, Deadline, DeadlineReason, Hint, Input,
+    Instant, NodeSpec, Output, RefreshId, RequestId, RequestOptions, SetNodesError, ShutdownError,
     SubmitError,
 };
 
@@ -34,6 +34,8 @@ pub struct Recorder {
 struct Watch {
     observer: Box<dyn Observer>,
     step: Option<Step>,
+    /// What was shown before it was asked for.
+    early: VecDeque<Output>,
 }
 
 /// Why a recording cannot be begun.
@@ -75,7 +77,11 @@ impl Recorder {
     pub fn observe(config: Config, seed: u64, now: Instant, observer: Box<dyn Observer>) -> Self {
         let mut recorder = Self::new(config, seed, now);
         let step = Some(Step::begin(Call::Start));
-        recorder.watch = Some(Watch { observer, step });
+        recorder.watch = Some(Watch {
+            observer,
+            step,
+            early: VecDeque::new(),
+        });
         recorder
     }
 
@@ -216,11 +222,29 @@ impl Recorder {
     /// As [`Cluster::poll_output`].
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
+        if let Some(watch) = &mut self.watch
+            && let Some(output) = watch.early.pop_front()
+        {
+            return Some(output);
+        }
         let output = self.cluster.poll_output();
         if self.is_heard() {
             self.drained(output.as_ref());
         }
         output
+    }
+
+    /// As [`Cluster::poll_timeout`].
+    #[inline]
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Deadline> {
+        match &self.watch {
+            Some(watch) if !watch.early.is_empty() => Some(Deadline {
+                at: self.cluster.now(),
+                reason: DeadlineReason::Outputs,
+            }),
+            _ => self.cluster.poll_timeout(),
+        }
     }
 
     /// As [`Cluster::drive`].
@@ -317,11 +341,16 @@ impl Recorder {
         }
     }
 
-    /// Shows the last step, unless it was shown.
+    /// Shows the last step, unless it was shown: with all that came of it, asked for or not.
     fn show(&mut self) {
         if let Some(watch) = &mut self.watch
             && let Some(mut step) = watch.step.take()
         {
+            // Not by `poll_output`, at whose end the names of nodes that left are forgotten.
+            let early = step.outputs.len();
+            step.outputs
+                .extend(core::iter::from_fn(|| self.cluster.outputs.pop()));
+            watch.early.extend(&step.outputs[early..]);
             step.now = self.cluster.now();
             step.deadline = self.cluster.poll_timeout();
             watch.observer.observe(&step, &self.cluster);
@@ -353,5 +382,67 @@ impl Drop for Recorder {
         if let Some(mut log) = self.log.take() {
             log.end(self.cluster.poll_timeout());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Steps(Arc<Mutex<Vec<Step>>>);
+
+    impl Observer for Steps {
+        fn observe(&mut self, step: &Step, cluster: &Cluster) {
+            assert_eq!(step.deadline, cluster.poll_timeout());
+            self.0.lock().unwrap().push(step.clone());
+        }
+    }
+
+    #[test]
+    fn a_step_is_whole_though_nobody_asked_for_its_outputs() {
+        let (steps, now) = (Steps::default(), Instant::ORIGIN);
+        let mut cluster = Recorder::observe(Config::default(), 7, now, Box::new(steps.clone()));
+        cluster
+            .set_nodes(now, &["10.0.0.1:1".parse().unwrap()])
+            .unwrap();
+        let request = cluster.submit(now, RequestOptions::new()).unwrap();
+        cluster.cancel(now, request);
+        let waits = cluster.poll_timeout().map(|deadline| deadline.reason);
+        assert_eq!(waits, Some(DeadlineReason::Outputs));
+
+        let mut drained = Vec::new();
+        cluster.drive(now, |_, output| drained.push(output));
+
+        let steps = steps.0.lock().unwrap();
+        let calls: Vec<&Call> = steps.iter().map(|step| &step.call).collect();
+        assert!(
+            matches!(
+                calls[..],
+                [
+                    Call::Start,
+                    Call::SetNodes(_),
+                    Call::Submit(_),
+                    Call::Cancel(_),
+                    Call::Timeout
+                ]
+            ),
+            "{calls:?}"
+        );
+        assert!(!steps[2].outputs.is_empty() && !steps[3].outputs.is_empty());
+        let shown: Vec<Output> = steps
+            .iter()
+            .flat_map(|step| &step.outputs)
+            .copied()
+            .collect();
+        assert_eq!(shown, drained);
+        let outputs = |step: &Step| step.deadline.map(|deadline| deadline.reason);
+        assert!(steps.iter().all(|step| outputs(step) != waits));
+        assert_ne!(
+            cluster.poll_timeout().map(|deadline| deadline.reason),
+            waits
+        );
     }
 }

@@ -73,8 +73,10 @@ pub struct Step {
 
 /// Looks at what happens to a cluster, step by step.
 pub trait Observer: Send + Sync {
-    /// Called after each step: when its outputs have been drained, or at the next call if they were
-    /// not. `cluster` is as the step left it.
+    /// Called after each step: when its outputs have been drained, or before the next call if they
+    /// were not. All that came of the call is in the step, drained or not, and `cluster` is as the
+    /// step left it. ([`Config::max_pending_events`](crate::Config::max_pending_events) bounds what
+    /// waits of one step, not of several.)
     fn observe(&mut self, step: &Step, cluster: &Cluster);
 }
 

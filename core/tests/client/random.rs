@@ -110,6 +110,7 @@ impl Conversation {
             "seed {}",
             self.seed
         );
+        self.rig.check_end();
         self.tally
     }
 

@@ -21,6 +21,18 @@ pub(crate) struct Rig {
     pub(crate) events: Vec<Event>,
     connects: Vec<ConnectionId>,
     seen: Vec<Seen>,
+    /// Where there are checkers, they look at every step.
+    #[cfg(feature = "sim")]
+    watch: redial::sim::Watch,
+}
+
+#[cfg(feature = "sim")]
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if let Some(broken) = self.watch.broken().filter(|_| !std::thread::panicking()) {
+            panic!("{broken}");
+        }
+    }
 }
 
 /// An output that tests compare.
@@ -51,7 +63,13 @@ impl Rig {
         let now = Instant::from_millis(1);
         let config = config.build().expect("the test's configuration is valid");
         let protocol = LengthPrefixed::new().credentials("key").max_frame(100_000);
-        let mut client = Client::new(protocol, config, 7, now).expect("it suits the protocol");
+        #[cfg(feature = "sim")]
+        let watch = redial::sim::Watch::new(Vec::new());
+        #[cfg(feature = "sim")]
+        let client = Client::observe(protocol, config, 7, now, Box::new(watch.clone()));
+        #[cfg(not(feature = "sim"))]
+        let client = Client::new(protocol, config, 7, now);
+        let mut client = client.expect("it suits the protocol");
         let address = |n| SocketAddr::from((Ipv4Addr::LOCALHOST, 7000 + n));
         let list: Vec<NodeSpec> = (0..nodes).map(|n| address(n).into()).collect();
         client.set_nodes(now, &list).expect("the list is not empty");
@@ -62,7 +80,15 @@ impl Rig {
             events,
             connects,
             seen,
+            #[cfg(feature = "sim")]
+            watch,
         }
+    }
+
+    /// Nothing is left.
+    pub(crate) fn check_end(&self) {
+        #[cfg(feature = "sim")]
+        self.watch.end(self.now, self.client.cluster());
     }
 
     /// With one Ready node a connection.
@@ -152,6 +178,7 @@ impl Rig {
             events,
             connects,
             seen,
+            ..
         } = self;
         client.drive(*now, |_, output| match output {
             ClientOutput::Action(ClientAction::Connect { connection, .. }) => {

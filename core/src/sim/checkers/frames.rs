@@ -1,18 +1,13 @@
 //! What is written, where, and what must never be.
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::collections::BTreeMap;
 
 use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
-use crate::{
-    Action, ConnectionId, Input, Instant, NodeId, Output, RequestId,
-    record::{Call, Step},
-};
+use crate::{Action, ConnectionId, Input, Instant, NodeId, Output, RequestId, record::Call};
 
 /// DESIGN 4.15; SEMANTICS 1.1, 2.1, 4.3, 4.6.
 #[derive(Default)]
 pub(super) struct Frames {
-    /// What was not started before the step.
-    waiting: Vec<(ConnectionId, u32)>,
     throttled: BTreeMap<NodeId, Instant>,
 }
 
@@ -26,18 +21,6 @@ pub(super) const NEVER: &str = "what ended before its hand-over is never written
 pub(super) const FINISH: &str = "a frame that is begun is not withdrawn (DESIGN 4.15)";
 
 impl Rule for Frames {
-    fn before_call(&mut self, _step: &Step, ledger: &Ledger) {
-        self.waiting.clear();
-        for (id, entry) in &ledger.connections {
-            let frames = entry
-                .frames
-                .iter()
-                .filter(|(_, frame)| frame.started.is_none());
-            self.waiting
-                .extend(frames.map(|(serial, _)| (*id, *serial)));
-        }
-    }
-
     fn after_call(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
         self.note_throttle(seen, ledger);
         Ok(())
@@ -71,13 +54,13 @@ impl Rule for Frames {
         }
     }
 
-    /// What was dropped before its hand-over in this step may not be started any more.
+    /// What has left may not be started any more.
     fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
-        for (id, serial) in &self.waiting {
-            let entry = ledger.connections.get(id);
-            let kept = entry.is_some_and(|entry| entry.frames.contains_key(serial));
+        let ended = ledger.ended.iter();
+        let ended = ended.flat_map(|(id, entry)| entry.frames.keys().map(|serial| (*id, *serial)));
+        for (id, serial) in ledger.removed.iter().copied().chain(ended) {
             ensure!(
-                kept || !seen.cluster.may_write(seen.step.now, *id, *serial),
+                !seen.cluster.may_write(seen.step.now, id, serial),
                 NEVER,
                 "{id} #{serial} may still be written"
             );

@@ -1,7 +1,7 @@
 //! What follows from the calls and the outputs alone: which connections there are, which frames
 //! they carry, and where each open request is.
 
-use alloc::collections::BTreeMap;
+use alloc::{collections::BTreeMap, vec::Vec};
 
 use crate::{
     Action, Cluster, Completion, Config, ConnectionId, Event, Input, Instant, Limit, Next, NodeId,
@@ -18,6 +18,8 @@ pub(super) struct Ledger {
     pub(super) connections: BTreeMap<ConnectionId, Connection>,
     /// Those that ended in the step applied last.
     pub(super) ended: BTreeMap<ConnectionId, Connection>,
+    /// Frames that left living connections in that step.
+    pub(super) removed: Vec<(ConnectionId, u32)>,
     pub(super) requests: BTreeMap<RequestId, Request>,
     pub(super) shut_down: bool,
 }
@@ -104,6 +106,7 @@ impl Ledger {
             now: Instant::ORIGIN,
             connections: BTreeMap::new(),
             ended: BTreeMap::new(),
+            removed: Vec::new(),
             requests: BTreeMap::new(),
             shut_down: false,
         }
@@ -113,6 +116,7 @@ impl Ledger {
     pub(super) fn begin(&mut self, step: &Step, cluster: &Cluster) {
         self.now = step.now;
         self.ended.clear();
+        self.removed.clear();
         match &step.call {
             Call::Submit(options) => {
                 if let Answer::Submit(Ok(request)) = step.answer {
@@ -173,7 +177,7 @@ impl Ledger {
                 serial,
             }) => {
                 self.leave(request);
-                self.drop_frame(connection, serial);
+                self.remove_frame(connection, serial);
             }
             Output::Action(Action::Close { connection } | Action::Abort { connection }) => {
                 self.connection_ended(connection);
@@ -182,13 +186,11 @@ impl Ledger {
                 let place = self.leave(request);
                 self.requests.remove(&request);
                 if let Some((connection, serial)) = place
-                    && let Some(connection) = self.connections.get_mut(&connection)
-                    && connection
-                        .frames
-                        .get(&serial)
-                        .is_some_and(|frame| frame.started.is_none())
+                    && let Some(entry) = self.connections.get(&connection)
+                    && let Some(frame) = entry.frames.get(&serial)
+                    && frame.started.is_none()
                 {
-                    connection.frames.remove(&serial);
+                    self.remove_frame(connection, serial);
                 }
             }
             Output::Event(Event::RetryScheduled { request, at, .. }) => {
@@ -371,13 +373,8 @@ impl Ledger {
             .get_mut(&serial)
     }
 
-    fn update_frame(
-        &mut self,
-        connection: ConnectionId,
-        serial: u32,
-        update: impl FnOnce(&mut Frame),
-    ) {
-        let Some(connection) = self.connections.get_mut(&connection) else {
+    fn update_frame(&mut self, id: ConnectionId, serial: u32, update: impl FnOnce(&mut Frame)) {
+        let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
         let Some(frame) = connection.frames.get_mut(&serial) else {
@@ -385,13 +382,14 @@ impl Ledger {
         };
         update(frame);
         if frame.is_finished() {
-            connection.frames.remove(&serial);
+            self.remove_frame(id, serial);
         }
     }
 
-    fn drop_frame(&mut self, connection: ConnectionId, serial: u32) {
-        if let Some(connection) = self.connections.get_mut(&connection) {
+    fn remove_frame(&mut self, id: ConnectionId, serial: u32) {
+        if let Some(connection) = self.connections.get_mut(&id) {
             connection.frames.remove(&serial);
+            self.removed.push((id, serial));
         }
     }
 

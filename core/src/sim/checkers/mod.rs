@@ -62,10 +62,9 @@ use crate::{Cluster, Config, Instant, NodeView, Output, Stats, record::Step};
 ///     }
 /// }
 ///
-/// let config = Config::default();
-/// let watch = Watch::new(&config, vec![Box::new(FewDials { left: 0 })]);
+/// let watch = Watch::new(vec![Box::new(FewDials { left: 0 })]);
 /// let now = Instant::ORIGIN;
-/// let mut cluster = Recorder::observe(config, 7, now, Box::new(watch.clone()));
+/// let mut cluster = Recorder::observe(Config::default(), 7, now, Box::new(watch.clone()));
 /// cluster.set_nodes(now, &["10.0.0.1:9092".parse()?])?;
 /// cluster.drive(now, |_, _output| { /* carry it out */ });
 /// assert!(watch.broken().is_none());

@@ -1,9 +1,11 @@
 //! Each rule can fail: an honest history passes, and one that is doctored against the rule does not.
 
+mod end;
 mod nodes;
 mod requests;
 mod silence;
 mod sources;
+mod writes;
 
 use alloc::{vec, vec::Vec};
 use core::time::Duration;
