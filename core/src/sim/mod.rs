@@ -1,11 +1,12 @@
 //! The simulator: outages on virtual time. Feature `sim`.
 
 mod fault;
+mod rng;
 mod schedule;
 mod trace;
 
 pub use {
     fault::{Fault, Target, Way},
-    schedule::{Occurrence, Schedule},
+    schedule::{Expected, Occurrence, Schedule, ScheduleError, Swarm},
     trace::{Difference, Line, Trace, What},
 };
