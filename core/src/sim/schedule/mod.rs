@@ -3,6 +3,7 @@
 mod display;
 mod draw;
 mod duration;
+mod named;
 mod parse;
 mod syntax;
 
@@ -21,7 +22,7 @@ use crate::Instant;
 
 /// What happens to a simulation from outside: the same schedule gives the same run.
 ///
-/// It is written by hand or [drawn](Self::draw) from a seed. As text it
+/// It is written by hand, [drawn](Self::draw) from a seed, or has a [name](Self::NAMED). As text it
 /// has a line for each of seed, number of servers and duration, and one for each fault: when it
 /// begins, for how long, whom it strikes, and what it is, with its values. Reading gives exactly what
 /// was written.
