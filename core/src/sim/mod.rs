@@ -7,6 +7,6 @@ mod trace;
 
 pub use {
     fault::{Fault, Target, Way},
-    schedule::{Expected, Occurrence, Schedule, ScheduleError, Swarm},
+    schedule::{Expected, Occurrence, Schedule, ScheduleError, Swarm, shrink},
     trace::{Difference, Line, Trace, What},
 };

@@ -5,7 +5,9 @@ mod draw;
 mod duration;
 mod named;
 mod parse;
+mod shrink;
 mod syntax;
+mod to_test;
 
 use core::time::Duration;
 use std::vec::Vec;
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use {
     draw::Swarm,
+    shrink::shrink,
     syntax::{Expected, ScheduleError},
 };
 
