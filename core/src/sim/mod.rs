@@ -3,6 +3,8 @@
 mod fault;
 mod rng;
 mod schedule;
+#[cfg(feature = "sim-proptest")]
+pub mod strategies;
 mod trace;
 
 pub use {
