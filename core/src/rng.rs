@@ -15,20 +15,17 @@ pub(crate) enum Purpose {
     Refresh = 9,
     StartDelay = 10,
     Decision = 11,
-    /// What a simulated world does by chance.
-    #[cfg(feature = "sim")]
-    Simulation = 12,
 }
 
 /// A bijection that changes half of the bits for any change of input: the finaliser of SplitMix64
 /// (Steele, Lea, Flood 2014, with Stafford's constants).
-const fn mix(mut z: u64) -> u64 {
+pub(crate) const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A name for one of many streams with one purpose, such as a node's. FNV-1a, mixed.
 pub(crate) fn stream_of(bytes: impl IntoIterator<Item = u8>) -> u64 {

@@ -3,10 +3,13 @@
 pub mod checkers;
 mod embedder;
 mod fault;
+mod rng;
 mod runtime;
 mod schedule;
 mod server;
 mod simulation;
+#[cfg(feature = "sim-proptest")]
+pub mod strategies;
 mod tap;
 mod trace;
 mod watch;
@@ -17,7 +20,7 @@ pub use {
     checkers::{Checker, Violation},
     fault::{Fault, Target, Way},
     runtime::{Sleep, Stalled, Virtual, VirtualClient, VirtualStream, VirtualTimer, VirtualWorld},
-    schedule::{Occurrence, Schedule},
+    schedule::{Expected, Occurrence, Schedule, ScheduleError, Swarm, shrink},
     server::{Answers, Conduct, Reaction, Server, Service},
     simulation::{Failure, Outcome, Run, Simulation, Wrong},
     trace::{Difference, Line, Trace, What},

@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::{
     checkers::Checker,
     embedder::{Done, Embedder},
+    rng::{Rng, Stream},
     schedule::Schedule,
     server::Server,
     tap::{Seen, Tap, lock},
@@ -26,7 +27,6 @@ use super::{
 use crate::{
     Config, ConfigError, Deadline, Instant, RequestError, Stats,
     client::{Client, Protocol, Response},
-    rng::{Purpose, Rng},
 };
 
 /// So many events of the world at one instant, and so many more a client: nothing goes on for ever.
@@ -361,7 +361,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             running: simulation.clients as usize,
             at_this_instant: 0,
         };
-        let mut seeds = Rng::new(schedule.seed, Purpose::Simulation, 1);
+        let mut seeds = Rng::new(schedule.seed, Stream::Clients);
         for number in 0..simulation.clients {
             let watch = simulation.checked.then(|| {
                 let checkers = simulation.checkers.iter().map(|new| new());
@@ -371,7 +371,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             let client = Client::observe(
                 (simulation.protocol)(),
                 simulation.config.clone(),
-                seeds.next_u64(),
+                seeds.next(),
                 play.world.now,
                 Box::new(Tap::new(number, Arc::clone(&play.seen), watch)),
             );

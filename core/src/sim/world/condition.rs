@@ -5,8 +5,10 @@ use core::time::Duration;
 use super::pipe::Passage;
 use crate::{
     ConnectError,
-    rng::Rng,
-    sim::fault::{Fault, Way},
+    sim::{
+        fault::{Fault, Way},
+        rng::Rng,
+    },
 };
 
 /// What the faults of a server add up to.

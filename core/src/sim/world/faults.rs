@@ -48,8 +48,7 @@ impl World {
         let count = self.servers.len() as u32;
         match target {
             Target::All => (0..count).for_each(|server| act(self, server)),
-            Target::Server(server) if count > 0 => act(self, server % count),
-            Target::Server(_) => {}
+            Target::Server(server) => act(self, server % count),
         }
     }
 
@@ -103,9 +102,10 @@ impl World {
         }
     }
 
-    /// Whether no fault is under way, and when the last one ends.
+    /// When the last fault is over, of those that begin before the end.
     pub(in crate::sim) fn calm_from(&self) -> Instant {
-        let ends = self.schedule.faults.iter().map(Occurrence::ends);
-        ends.max().unwrap_or(Instant::ORIGIN)
+        let end = Instant::ORIGIN + self.schedule.lasts;
+        let begun = self.schedule.faults.iter().filter(|fault| fault.at < end);
+        begun.map(Occurrence::ends).max().unwrap_or(Instant::ORIGIN)
     }
 }

@@ -29,11 +29,12 @@ use events::{Due, Events, Turn};
 use links::Link;
 pub(super) use names::{listed_by_address, listed_by_name, server_of};
 
-use super::{schedule::Schedule, server::Server};
-use crate::{
-    ConnectError, Instant,
-    rng::{Purpose, Rng},
+use super::{
+    rng::{Rng, Stream},
+    schedule::Schedule,
+    server::Server,
 };
+use crate::{ConnectError, Instant};
 
 /// Who is told: a client, or another that waits for something.
 pub(super) type Owner = u32;
@@ -129,10 +130,10 @@ impl World {
         }
         Self {
             now: Instant::ORIGIN,
-            rng: Rng::new(schedule.seed, Purpose::Simulation, 0),
+            rng: Rng::new(schedule.seed, Stream::World),
             events,
             active: Vec::new(),
-            servers: (0..schedule.servers)
+            servers: (0..schedule.servers.max(1))
                 .map(|number| Host {
                     server: server(number),
                     condition: well.clone(),
