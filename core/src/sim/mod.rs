@@ -2,6 +2,7 @@
 
 pub mod checkers;
 mod embedder;
+mod explore;
 mod fault;
 mod rng;
 mod runtime;
@@ -18,6 +19,7 @@ mod world;
 
 pub use {
     checkers::{Checker, Violation},
+    explore::{Explored, Shrunk},
     fault::{Fault, Target, Way},
     runtime::{Sleep, Stalled, Virtual, VirtualClient, VirtualStream, VirtualTimer, VirtualWorld},
     schedule::{Expected, Occurrence, Schedule, ScheduleError, Swarm, shrink},

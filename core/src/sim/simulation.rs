@@ -64,6 +64,7 @@ pub struct Simulation<P: Protocol> {
     latency: Duration,
     jitter: Duration,
     drain: Duration,
+    made_by: String,
     traced: bool,
     checked: bool,
     checkers: Vec<NewChecker>,
@@ -108,9 +109,9 @@ pub struct Run {
     pub ended: Instant,
 }
 
-/// A run that went wrong. Its text has all that is needed to see it again.
+/// A run that went wrong. Its text has what came before, and a test that fails in the same way.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{what}\nat {at}, with this schedule:\n{schedule}{past}")]
+#[error("{what}\nat {at}, seed {}{past}\n\nTo see it again:\n\n{test}", schedule.seed)]
 #[non_exhaustive]
 pub struct Failure {
     /// What happened from outside. [`Simulation::run`] with it fails in the same way.
@@ -121,6 +122,9 @@ pub struct Failure {
     pub what: Wrong,
     /// What came before, as text: the last steps of the client.
     pub past: String,
+    /// A test that fails in the same way, to be pasted beside the function that makes the simulation
+    /// ([`made_by`](Simulation::made_by)).
+    pub test: String,
 }
 
 /// What can go wrong with a run.
@@ -204,6 +208,7 @@ impl<P: Protocol + 'static> Simulation<P> {
             latency: Duration::from_millis(1),
             jitter: Duration::from_micros(200),
             drain: Duration::from_secs(5),
+            made_by: "simulation()".to_string(),
             traced: false,
             checked: true,
             checkers: Vec::new(),
@@ -256,6 +261,16 @@ impl<P: Protocol + 'static> Simulation<P> {
     #[must_use]
     pub fn drain(self, drain: Duration) -> Self {
         Self { drain, ..self }
+    }
+
+    /// The expression that makes this simulation, for the test that a [`Failure`] has ready. Default:
+    /// `simulation()`.
+    #[must_use]
+    pub fn made_by(self, expression: impl Into<String>) -> Self {
+        Self {
+            made_by: expression.into(),
+            ..self
+        }
     }
 
     /// Keeps the trace: about 100 bytes an event. Default: no.
@@ -549,6 +564,10 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             at: self.world.now,
             what,
             past: String::new(),
+            test: self.schedule.to_test(
+                &format!("{}.run(&schedule).unwrap()", self.simulation.made_by),
+                &format!("seed_{}", self.schedule.seed),
+            ),
         })
     }
 }
