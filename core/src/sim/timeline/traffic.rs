@@ -1,0 +1,78 @@
+//! Requests by the time: what is drawn where they are too many for a line each.
+
+use core::time::Duration;
+
+use std::{vec, vec::Vec};
+
+use super::{Fate, Timeline, axis};
+use crate::Instant;
+
+/// How many requests there were in each bucket of time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Traffic {
+    /// How long a bucket is: a round time.
+    pub bucket: Duration,
+    /// Of the client.
+    pub all: Vec<Bucket>,
+    /// Of each lane.
+    pub lanes: Vec<Vec<Bucket>>,
+}
+
+/// The requests in a bucket of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bucket {
+    /// How many were answered in it.
+    pub answered: u32,
+    /// How many failed in it; of a lane: how many it did not answer that had been handed over.
+    pub failed: u32,
+    /// How many were handed over again in it.
+    pub retried: u32,
+    /// The longest from submit to an answer in it; of a lane: from the hand-over.
+    pub slowest: Duration,
+}
+
+impl Bucket {
+    fn answer(&mut self, took: Duration) {
+        self.answered += 1;
+        self.slowest = self.slowest.max(took);
+    }
+}
+
+impl Timeline {
+    /// The requests in at most `most` buckets of equal, round length.
+    #[must_use]
+    pub fn traffic(&self, most: usize) -> Traffic {
+        let span = self.ends - Instant::ORIGIN;
+        let bucket = axis::step(span, most);
+        let buckets = span.as_nanos().div_ceil(bucket.as_nanos()).max(1) as usize;
+        let place = |at: Instant| {
+            let place = (at - Instant::ORIGIN).as_nanos() / bucket.as_nanos();
+            (place as usize).min(buckets - 1)
+        };
+        let empty = vec![Bucket::default(); buckets];
+        let mut lanes = vec![empty.clone(); self.lanes.len()];
+        let mut all = empty;
+        for request in &self.requests {
+            if let Some(at) = request.answered() {
+                all[place(at)].answer(at - request.submitted);
+            }
+            if let Some((at, _)) = request.failed() {
+                all[place(at)].failed += 1;
+            }
+            for (number, handover) in request.handovers.iter().enumerate() {
+                let lane = &mut lanes[handover.lane];
+                let end = &mut lane[place(handover.until)];
+                match handover.fate {
+                    Fate::Answered => end.answer(handover.until - handover.at),
+                    Fate::Lost => end.failed += 1,
+                    Fate::Dropped => {}
+                }
+                if number > 0 {
+                    lane[place(handover.at)].retried += 1;
+                    all[place(handover.at)].retried += 1;
+                }
+            }
+        }
+        Traffic { bucket, all, lanes }
+    }
+}
