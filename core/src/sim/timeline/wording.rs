@@ -143,7 +143,13 @@ impl Incident {
         }
     }
 
-    /// What it is, with its length.
+    /// Whom it struck, shortly.
+    pub(super) fn place(&self) -> String {
+        let server = self.whom.split_once(" (").map(|(server, _)| server);
+        String::from(server.unwrap_or(&self.whom))
+    }
+
+    /// What it is, with its values.
     pub(super) fn name(&self) -> String {
         human::fault(self.window.occurrence.fault)
     }

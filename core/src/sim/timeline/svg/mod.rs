@@ -1,0 +1,128 @@
+//! A timeline as a picture.
+
+mod account;
+mod canvas;
+mod client;
+mod labels;
+mod lanes;
+mod legend;
+
+use std::{format, string::String, vec::Vec};
+
+use self::canvas::{Anchor, Canvas};
+use super::{Human, Incident, Place, Timeline, Traffic, axis};
+use crate::Instant;
+
+/// The width of the page.
+const WIDTH: f64 = 1280.0;
+/// Where the time begins and ends.
+const LEFT: f64 = 190.0;
+const RIGHT: f64 = WIDTH - 24.0;
+/// A bar of traffic is so wide at least.
+const BAR: f64 = 5.0;
+/// More requests than these are not drawn as arrows.
+const ARROWS: usize = 90;
+/// More lanes than these are drawn small.
+const TALL: usize = 10;
+
+impl Timeline {
+    /// The timeline as an SVG picture: a lane for each server with bands for its states, the faults
+    /// above the servers they struck, the requests (arrows where they are few, else bars for their
+    /// numbers), what the client decided, and below what it did about each fault.
+    ///
+    /// Feature `sim-svg`. The same timeline gives the same bytes. The page is 1280 wide and as high as
+    /// need be; it needs no font but a sans-serif.
+    ///
+    /// ```
+    /// # use redial::sim::{Timeline, Trace};
+    /// let svg = Timeline::of(&Trace::default(), 0).svg();
+    /// assert!(svg.starts_with("<svg"));
+    /// ```
+    #[must_use]
+    pub fn svg(&self) -> String {
+        Picture::new(self).draw()
+    }
+}
+
+/// A picture that is being drawn, downwards.
+struct Picture<'a> {
+    timeline: &'a Timeline,
+    incidents: Vec<Incident>,
+    traffic: Traffic,
+    /// Requests are arrows.
+    arrows: bool,
+    /// Lanes are small.
+    small: bool,
+    canvas: Canvas,
+    /// How far down it has come.
+    y: f64,
+    /// Where the line is from which the arrows start.
+    requests: f64,
+}
+
+impl<'a> Picture<'a> {
+    fn new(timeline: &'a Timeline) -> Self {
+        Self {
+            timeline,
+            incidents: timeline.incidents(),
+            traffic: timeline.traffic(((RIGHT - LEFT) / BAR) as usize),
+            arrows: timeline.requests().len() <= ARROWS,
+            small: timeline.lanes().len() > TALL,
+            canvas: Canvas::new(),
+            y: 0.0,
+            requests: 0.0,
+        }
+    }
+
+    fn draw(mut self) -> String {
+        let title = self.timeline.title();
+        self.y = 28.0;
+        self.canvas
+            .text("title", 12.0, self.y, Anchor::Start, &title);
+        self.legend();
+        self.y += 26.0;
+        let top = self.y;
+        // What lies behind everything reaches as far down as the lanes, which are not yet drawn.
+        let front = core::mem::replace(&mut self.canvas, Canvas::new());
+        self.client();
+        self.shared_faults();
+        let boxes = self.lanes();
+        if self.arrows {
+            self.draw_arrows(&boxes);
+        }
+        let lanes = core::mem::replace(&mut self.canvas, front);
+        self.background(top, self.y);
+        self.canvas.layer(lanes);
+        self.account();
+        self.canvas.finish(&title, WIDTH, self.y + 14.0)
+    }
+
+    /// Where a point in time is.
+    fn x(&self, at: Instant) -> f64 {
+        let ends = self.timeline.ends().as_nanos().max(1);
+        LEFT + (RIGHT - LEFT) * (at.as_nanos() as f64 / ends as f64)
+    }
+
+    /// The axes and what runs across all lanes: ticks, and faults that strike everybody.
+    fn background(&mut self, top: f64, bottom: f64) {
+        for window in self.timeline.faults() {
+            if matches!(window.place, Place::All | Place::Client) {
+                let from = self.x(window.began);
+                let wide = (self.x(window.ended_or(self.timeline.ends())) - from).max(1.0);
+                self.canvas.rectangle("veil", from, top, wide, bottom - top);
+            }
+        }
+        for tick in axis::ticks(self.timeline.ends(), 12) {
+            let (x, name) = (self.x(tick), format!("{}", Human(tick - Instant::ORIGIN)));
+            self.canvas.line("grid", (x, top - 4.0), (x, bottom + 4.0));
+            self.canvas.text("", x, top - 8.0, Anchor::Middle, &name);
+            self.canvas
+                .text("", x, bottom + 16.0, Anchor::Middle, &name);
+        }
+        self.canvas
+            .line("axis", (LEFT, top - 4.0), (RIGHT, top - 4.0));
+        self.canvas
+            .line("axis", (LEFT, bottom + 4.0), (RIGHT, bottom + 4.0));
+        self.y = bottom + 22.0;
+    }
+}
