@@ -101,23 +101,40 @@ impl Timeline {
     }
 
     fn inquiry<'a>(&'a self, index: usize, window: &'a Window) -> Inquiry<'a> {
-        let over = window.ended_or(self.ends);
-        let grace = match window.occurrence.fault.is_instant() {
-            true => AFTERMATH,
-            false => GRACE,
-        };
         let struck = |lane: usize| match window.place {
             Place::Lane(place) => lane == place,
             Place::All => true,
             Place::List | Place::Client => false,
+        };
+        let struck: Vec<bool> = (0..self.lanes.len()).map(struck).collect();
+        let (over, felt) = match window.occurrence.fault.is_instant() {
+            false => {
+                let over = window.ended_or(self.ends);
+                (over, over + GRACE)
+            }
+            // It works until the connections are found out.
+            true => {
+                let lanes = self
+                    .lanes
+                    .iter()
+                    .zip(&struck)
+                    .filter(|(_, struck)| **struck);
+                let losses = lanes.filter_map(|(lane, _)| {
+                    let mut bands = lane.bands.iter().filter(|band| band.state == State::Ready);
+                    let lost = bands.find(|band| band.to >= window.began)?;
+                    Some(lost.to.min(window.began + AFTERMATH))
+                });
+                let over = losses.max().unwrap_or(window.began).min(self.ends);
+                (over, window.began + AFTERMATH)
+            }
         };
         Inquiry {
             timeline: self,
             index,
             window,
             over,
-            felt: over + grace,
-            struck: (0..self.lanes.len()).map(struck).collect(),
+            felt,
+            struck,
         }
     }
 }
@@ -127,7 +144,7 @@ struct Inquiry<'a> {
     timeline: &'a Timeline,
     index: usize,
     window: &'a Window,
-    /// When it was over, or the trace.
+    /// When it was over; for one of an instant: when what it struck had been found out.
     over: Instant,
     /// Until when what happens is put down to it.
     felt: Instant,
@@ -181,7 +198,10 @@ impl Inquiry<'_> {
             .iter()
             .take_while(|moment| moment.at <= self.felt);
         let mut told = felt.filter(|moment| match moment.lane {
-            Some(lane) => self.struck[lane] && is_bad(&moment.event),
+            _ if matches!(moment.event, Event::AttemptStarted { hedge: true, .. }) => {
+                self.in_setup(moment.at)
+            }
+            Some(lane) => self.struck[lane] && self.tells(&moment.event),
             None => match moment.event {
                 Event::Refreshed { result, .. } => {
                     self.window.place == Place::List && result.is_failure()
@@ -200,17 +220,40 @@ impl Inquiry<'_> {
 
     fn hedges(&self) -> u32 {
         let during = |at| self.window.began <= at && at <= self.felt;
-        let waits = |at| {
-            let lanes = self.timeline.lanes.iter().zip(&self.struck);
-            let mut struck = lanes.filter(|(_, struck)| **struck);
-            struck.any(|(lane, _)| lane.at(at).is_some_and(|band| band.state.is_setup()))
-        };
         let hedges = self.timeline.moments.iter().filter(|moment| {
             matches!(moment.event, Event::AttemptStarted { hedge: true, .. })
                 && during(moment.at)
-                && waits(moment.at)
+                && self.in_setup(moment.at)
         });
         hedges.count() as u32
+    }
+
+    /// Whether a node that it struck was in setup, for some time already.
+    fn in_setup(&self, at: Instant) -> bool {
+        let lanes = self.timeline.lanes.iter().zip(&self.struck);
+        let mut struck = lanes.filter(|(_, struck)| **struck);
+        struck.any(|(lane, _)| {
+            let band = lane.at(at);
+            band.is_some_and(|band| band.state.is_setup() && band.from < at)
+        })
+    }
+
+    /// Whether an event about a node that it struck may be its doing.
+    fn tells(&self, event: &Event) -> bool {
+        match event {
+            Event::AttemptEnded {
+                cause: Some(cause), ..
+            } => !cause.is_planned(),
+            _ if only_dials(self.window.occurrence.fault) => false,
+            Event::Disconnected { cause, .. }
+            | Event::StateChanged {
+                cause: Some(cause), ..
+            } => !cause.is_planned(),
+            Event::RetryScheduled { .. } | Event::Throttled { .. } | Event::Unhealthy { .. } => {
+                true
+            }
+            _ => false,
+        }
     }
 
     fn recovery(&self) -> Recovery {
@@ -290,7 +333,7 @@ impl Inquiry<'_> {
         let length = (self.over - began).max(BEFORE);
         let earliest = Instant::ORIGIN + (began - Instant::ORIGIN).saturating_sub(length);
         let over = match self.window.occurrence.fault.is_instant() {
-            true => (began + BEFORE).min(self.timeline.ends),
+            true => self.over.max(began + BEFORE).min(self.timeline.ends),
             false => self.over,
         };
         let lanes = self.timeline.lanes.iter().zip(&self.struck);
@@ -322,17 +365,17 @@ impl Inquiry<'_> {
     }
 }
 
-/// Whether an event about a node says that something is wrong there.
-fn is_bad(event: &Event) -> bool {
-    match event {
-        Event::Disconnected { cause, .. }
-        | Event::AttemptEnded {
-            cause: Some(cause), ..
-        }
-        | Event::StateChanged {
-            cause: Some(cause), ..
-        } => !cause.is_planned(),
-        Event::RetryScheduled { .. } | Event::Throttled { .. } | Event::Unhealthy { .. } => true,
-        _ => false,
-    }
+/// Whether a fault leaves connections alone that are up.
+const fn only_dials(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::RejectCredentials
+            | Fault::Refuse
+            | Fault::Unreachable
+            | Fault::BlackHole
+            | Fault::NameFails
+            | Fault::NameHangs
+            | Fault::NameIsEmpty
+            | Fault::NameMoves(_)
+    )
 }

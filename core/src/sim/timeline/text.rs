@@ -62,7 +62,7 @@ impl<'a> Page<'a> {
         for (index, lane) in self.timeline.lanes.iter().enumerate() {
             let cells: Vec<char> = (0..self.columns).map(|c| self.state(lane, c)).collect();
             let name = match lane.server {
-                Some(server) if lane.endpoint.is_some() => format!("{} {server}", lane.name()),
+                Some(server) if lane.endpoint.is_some() => format!("{} ({server})", lane.name()),
                 _ => lane.name(),
             };
             self.row(&name, cells);

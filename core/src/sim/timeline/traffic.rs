@@ -38,6 +38,16 @@ impl Bucket {
     }
 }
 
+impl Traffic {
+    /// The most that a node had in a bucket, answered or not.
+    #[cfg(feature = "sim-svg")]
+    pub(super) fn most_at_a_node(&self) -> u32 {
+        let buckets = self.lanes.iter().flatten();
+        let numbers = buckets.map(|bucket| bucket.answered + bucket.failed);
+        numbers.max().unwrap_or(0)
+    }
+}
+
 impl Timeline {
     /// The requests in at most `most` buckets of equal, round length.
     #[must_use]

@@ -23,8 +23,8 @@ impl Incident {
     /// How and when the client noticed.
     pub(super) fn noticed(&self) -> String {
         match (&self.notice, self.window.place) {
-            (Some(notice), _) => format!("{} after {}", what(&notice.event), Human(notice.after)),
-            (None, Place::Client) => String::from("asleep itself"),
+            (Some(notice), _) => what(&notice.event, Human(notice.after)),
+            (None, Place::Client) => String::from("the client slept"),
             (None, _) => String::from("not noticed"),
         }
     }
@@ -98,6 +98,17 @@ impl Incident {
         let (old, new) = struck.fold((0, 0), |(old, new), share| {
             (old + share.before, new + share.during)
         });
+        if before == 0 {
+            let most = self.shares.iter().rev().max_by_key(|share| share.during);
+            return match most.filter(|share| share.during > 0) {
+                Some(share) => format!(
+                    "{} of the answers from {}",
+                    percent(share.during, during),
+                    share.name
+                ),
+                None => String::from("no answer"),
+            };
+        }
         let mut text = format!("its share {}", change(old, new));
         // Who gained most, as a part of all; a tie goes to the first.
         let gain = |share: &&Share| {
@@ -165,31 +176,32 @@ fn percent(part: u32, of: u32) -> String {
     }
 }
 
-/// An event in a few words.
-fn what(event: &Event) -> String {
+/// An event in a few words, and how long it took.
+fn what(event: &Event, after: Human) -> String {
     match event {
-        Event::Disconnected { cause, .. } => format!("connection lost ({cause})"),
-        Event::AttemptEnded {
-            cause: Some(cause), ..
-        } => format!("attempt failed ({cause})"),
-        Event::StateChanged {
+        Event::Disconnected { cause, .. }
+        | Event::StateChanged {
             from: NodeState::Ready,
             cause: Some(cause),
             ..
-        } => format!("connection lost ({cause})"),
-        Event::StateChanged {
+        } => format!("connection lost after {after} ({cause})"),
+        Event::AttemptEnded {
             cause: Some(cause), ..
-        } => format!("attempt failed ({cause})"),
-        Event::RetryScheduled { .. } => String::from("a request was sent back"),
-        Event::Throttled { .. } => String::from("was throttled"),
-        Event::Unhealthy { .. } => String::from("found unhealthy"),
-        Event::ListChanged { .. } => String::from("list changed"),
+        }
+        | Event::StateChanged {
+            cause: Some(cause), ..
+        } => format!("attempt failed after {after} ({cause})"),
+        Event::AttemptStarted { .. } => format!("too slow: another node dialled after {after}"),
+        Event::RetryScheduled { .. } => format!("first retry after {after}"),
+        Event::Throttled { .. } => format!("asked to wait after {after}"),
+        Event::Unhealthy { .. } => format!("found unhealthy after {after}"),
+        Event::ListChanged { .. } => format!("list changed after {after}"),
         Event::Refreshed { result, .. } => match result {
-            RefreshResult::TimedOut => String::from("refresh timed out"),
-            RefreshResult::Empty => String::from("list was empty"),
-            _ => String::from("refresh failed"),
+            RefreshResult::TimedOut => format!("refresh timed out after {after}"),
+            RefreshResult::Empty => format!("empty list after {after}"),
+            _ => format!("refresh failed after {after}"),
         },
-        _ => String::from("an event"),
+        _ => format!("noticed after {after}"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::{format, string::String, vec, vec::Vec};
 
 use super::{
     Picture, RIGHT, WIDTH,
-    canvas::{Anchor, width},
+    canvas::{Anchor, bold_width, width},
     labels::SIZE,
 };
 use crate::sim::timeline::{Human, Incident};
@@ -65,7 +65,7 @@ impl Picture<'_> {
             let (number, name) = (incident.number, incident.name());
             let heading = format!("{number} {name} · {}", incident.place());
             self.canvas.text("name", x, y, Anchor::Start, &heading);
-            let x = x + width(&heading, SIZE) * 1.08 + 8.0;
+            let x = x + bold_width(&heading, SIZE) + 8.0;
             let mut parts = vec![incident.noticed(), incident.recovered()];
             if incident.lost + incident.unsent > 0 {
                 parts.insert(1, incident.requests());

@@ -18,6 +18,7 @@ text { font-size: 11px; fill: #222; }
 .strong { font-weight: bold; }
 .grid { stroke: #dcdcdc; }
 .axis { stroke: #444; }
+.paper { fill: #fff; fill-opacity: .85; }
 .rule { stroke: #bbb; }
 .idle { stroke: #777; }
 .unlisted { stroke: #999; stroke-dasharray: 1 5; }
@@ -32,7 +33,7 @@ text { font-size: 11px; fill: #222; }
 .edge-line { stroke: #d55e00; }
 .edge { fill: #d55e00; }
 .hatch { fill: url(#hatch); }
-.veil { fill: #d55e00; fill-opacity: .07; }
+.veil { fill: #d55e00; fill-opacity: .12; }
 .name { fill: #6e2c00; font-weight: bold; }
 .answered { fill: #0072b2; }
 .failed { fill: #d55e00; }
@@ -40,17 +41,14 @@ text { font-size: 11px; fill: #222; }
 .slowest { fill: none; stroke: #222; }
 .ask { fill: none; stroke: #0072b2; }
 .lost { fill: none; stroke: #d55e00; stroke-width: 1.4; stroke-dasharray: 4 2; }
-.cross { fill: none; stroke: #b03a00; stroke-width: 1.8; }
+.cross { fill: none; stroke: #9c2f00; stroke-width: 1.8; }
 .wait { stroke: #0072b2; stroke-width: 5; stroke-opacity: .35; }
 .mark { stroke: #222; }
 .hedge { fill: #e69f00; stroke: #222; stroke-width: .8; }
 .list { fill: #009e73; stroke: #222; stroke-width: .8; }
 .refresh { fill: #009e73; }
-.end { fill: #222; }
+.end { fill: #222; stroke: #fff; stroke-width: .6; }
 ";
-
-/// How wide a letter is at most on average, as a part of the size of the font: that of wide fonts.
-const LETTER: f64 = 0.61;
 
 /// Where a text stands relative to its point.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,9 +63,22 @@ pub(super) struct Canvas {
     group: Group,
 }
 
-/// How wide a text is, rather too much than too little.
+/// How wide a text is in DejaVu Sans; other sans-serif fonts are narrower.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    text.chars().count() as f64 * size * LETTER
+    let letter = |letter: char| match letter {
+        'i' | 'j' | 'l' => 0.28,
+        ' ' | '.' | ',' | ':' | ';' | '·' => 0.34,
+        '(' | ')' | '-' | 't' | 'f' | 'r' | 'I' => 0.41,
+        'm' | 'w' | '%' | '→' | '×' | '+' | '−' | 'M' | 'W' => 0.97,
+        'A'..='Z' => 0.75,
+        _ => 0.64,
+    };
+    text.chars().map(letter).sum::<f64>() * size
+}
+
+/// The same in bold.
+pub(super) fn bold_width(text: &str, size: f64) -> f64 {
+    width(text, size) * 1.13
 }
 
 /// To a tenth of a pixel: more cannot be seen, and makes the file long.
@@ -137,6 +148,11 @@ impl Canvas {
         );
     }
 
+    /// A square around a point.
+    pub(super) fn square(&mut self, class: &str, x: f64, y: f64) {
+        self.rectangle(class, x - 3.0, y - 3.0, 6.0, 6.0);
+    }
+
     /// A triangle that points down to a point.
     pub(super) fn pointer(&mut self, class: &str, x: f64, y: f64) {
         self.path(class, &format!("{}l-4 -9 h8z", start(x, y)));
@@ -168,10 +184,9 @@ impl Canvas {
                 .set("fill", colour)
         };
         let patterns = Definitions::new()
-            .add(
-                stripes("hatch", 6)
-                    .add(stroke("M-1 5 l6 -6 M1 7 l6 -6", "#d55e00").set("stroke-opacity", 0.55)),
-            )
+            .add(stripes("hatch", 6).add(
+                stroke("M0 6 L6 0 M-1 1 L1 -1 M5 7 L7 5", "#d55e00").set("stroke-opacity", 0.55),
+            ))
             .add(
                 stripes("dots", 4)
                     .add(field("#e8e8e8"))

@@ -11,30 +11,42 @@ use super::{
     lanes::LaneBox,
 };
 use crate::{
-    Event, Instant,
-    sim::timeline::{Fate, Human},
+    Event,
+    sim::timeline::{Fate, Human, Moment},
 };
 
 /// Decisions in words lie in so many rows.
 const ROWS: usize = 2;
 
 /// What is drawn of a decision.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Hedge,
     List,
-    Refresh,
-    Cross,
+    Bad,
     End,
 }
 
+/// A decision, or many.
+struct Decided {
+    x: f64,
+    mark: Mark,
+    words: String,
+    times: u32,
+}
+
 impl Picture<'_> {
-    /// Its requests and decisions, above the lanes.
+    /// Its requests and decisions, above the lanes; arrows cross nothing but lanes.
     pub(super) fn client(&mut self) {
-        match self.arrows {
-            true => self.requests_line(),
-            false => self.request_bars(),
+        if !self.arrows {
+            self.request_bars();
         }
         self.decisions();
+        self.refreshes();
+        self.shared_faults();
+        if self.arrows {
+            self.requests_line();
+        }
         self.y += 2.0;
         self.canvas.line("rule", (8.0, self.y), (RIGHT, self.y));
         self.y += 6.0;
@@ -107,6 +119,12 @@ impl Picture<'_> {
         let most = most.unwrap_or(0);
         let (height, top) = (44.0, self.y);
         self.row_name("client: requests", top + 12.0);
+        let each = format!("each bar {}", Human(self.traffic.bucket));
+        self.canvas
+            .text("small", 12.0, top + 26.0, Anchor::Start, &each);
+        let node = format!("at a node: {} at most", self.traffic.most_at_a_node());
+        self.canvas
+            .text("small", 12.0, top + 39.0, Anchor::Start, &node);
         self.canvas.text(
             "small",
             LEFT - 6.0,
@@ -172,77 +190,116 @@ impl Picture<'_> {
         self.y = foot + 8.0;
     }
 
-    /// What the client decided, in words where there is room.
+    /// What the client decided, in words where there is room; without, in a row below.
     fn decisions(&mut self) {
+        let decided = self.decided();
+        if decided.is_empty() {
+            return;
+        }
         let mut rows = Rows::new(ROWS, LEFT, RIGHT);
         let top = self.y + 8.0;
         self.row_name("decisions", top + 3.0);
-        for (at, mark, words) in self.decided() {
-            let x = self.x(at);
-            let place = match words.is_empty() {
-                true => None,
-                false => rows.place(x, 5.0, &words),
-            };
-            let y = top + place.map_or(0, |(row, _)| row) as f64 * 15.0;
+        let mut used = 0;
+        for Decided { x, mark, words, .. } in decided {
+            let place = rows.place(x, 5.0, &words);
+            let row = place.map_or(ROWS, |(row, _)| row);
+            let y = top + row as f64 * 15.0;
+            used = used.max(row);
             match mark {
                 Mark::Hedge => self.canvas.diamond("hedge", x, y),
                 Mark::List => self.canvas.diamond("list", x, y),
-                Mark::Refresh => self.canvas.rectangle("refresh", x - 1.0, y - 3.0, 2.0, 6.0),
-                Mark::Cross => self.canvas.cross(x, y),
-                Mark::End => self.canvas.rectangle("end", x - 3.0, y - 4.0, 6.0, 8.0),
+                Mark::Bad => self.canvas.cross(x, y),
+                Mark::End => self.canvas.square("end", x, y),
             }
             if let Some((_, at)) = place {
                 self.canvas.text("", at, y + 4.0, Anchor::Start, &words);
             }
         }
-        self.y = top + 15.0 * (ROWS - 1) as f64 + 10.0;
+        self.y = top + 15.0 * used as f64 + 10.0;
     }
 
-    /// In order of time.
-    fn decided(&self) -> Vec<(Instant, Mark, String)> {
-        let mut decided = Vec::new();
-        let mut sources = 0;
-        for moment in self.timeline.moments() {
-            let (mark, words) = match moment.event {
-                Event::AttemptStarted { hedge: true, .. } => {
-                    let lane = moment.lane.and_then(|lane| self.timeline.lanes().get(lane));
-                    let name = lane.map(|lane| lane.name()).unwrap_or_default();
-                    (Mark::Hedge, format!("hedge to {name}"))
-                }
-                Event::ListChanged {
-                    added,
-                    removed,
-                    kept,
-                } => {
-                    let words = match (added, removed, kept) {
-                        (added, 0, 0) => format!("list: {added} servers"),
-                        (added, 0, _) => format!("list +{added}"),
-                        (0, removed, _) => format!("list −{removed}"),
-                        _ => format!("list +{added} −{removed}"),
+    /// Whenever a source of server lists has been asked.
+    fn refreshes(&mut self) {
+        let moments = self.timeline.moments().iter();
+        let refreshes: Vec<(f64, bool)> = moments
+            .filter_map(|moment| match moment.event {
+                Event::Refreshed { result, .. } => Some((self.x(moment.at), result.is_failure())),
+                _ => None,
+            })
+            .collect();
+        if refreshes.is_empty() {
+            return;
+        }
+        let y = self.y + 6.0;
+        self.row_name("list refreshed", y + 4.0);
+        for (x, failed) in refreshes {
+            match failed {
+                true => self.canvas.cross(x, y),
+                false => self.canvas.rectangle("refresh", x - 1.0, y - 4.0, 2.0, 8.0),
+            }
+        }
+        self.y += 18.0;
+    }
+
+    /// In order of time; the same again soon after is told together.
+    fn decided(&self) -> Vec<Decided> {
+        let mut all: Vec<Decided> = Vec::new();
+        let shutdown = self.timeline.shutdown();
+        let shutdown = shutdown.map(|at| (at, Mark::End, String::from("shut down")));
+        let moments = self.timeline.moments().iter();
+        let decisions = moments.filter_map(|moment| {
+            let (mark, words) = self.decision(moment)?;
+            Some((moment.at, mark, words))
+        });
+        for (at, mark, words) in decisions.chain(shutdown) {
+            let x = self.x(at);
+            match all.last_mut() {
+                Some(last) if last.mark == mark && x - last.x < 10.0 => {
+                    last.times += 1;
+                    last.words = match mark {
+                        Mark::Hedge => format!("{} hedges", last.times),
+                        Mark::List => format!("{} changes of the list", last.times),
+                        Mark::Bad | Mark::End => format!("{words} ×{}", last.times),
                     };
-                    (Mark::List, words)
                 }
-                Event::Refreshed { result, .. } if result.is_failure() => {
-                    (Mark::Cross, String::from("refresh failed"))
-                }
-                Event::Refreshed { .. } => {
-                    sources += 1;
-                    let first = if sources == 1 { "refresh" } else { "" };
-                    (Mark::Refresh, String::from(first))
-                }
-                Event::Rebalanced { moves: true } => {
-                    (Mark::List, String::from("moves to another server"))
-                }
-                Event::QueueFull => (Mark::Cross, String::from("queue full")),
-                Event::SessionExpired { .. } => (Mark::End, String::from("session over")),
-                _ => continue,
-            };
-            decided.push((moment.at, mark, words));
+                _ => all.push(Decided {
+                    x,
+                    mark,
+                    words,
+                    times: 1,
+                }),
+            }
         }
-        if let Some(at) = self.timeline.shutdown() {
-            decided.push((at, Mark::End, String::from("shut down")));
-        }
-        decided
+        all
+    }
+
+    fn decision(&self, moment: &Moment) -> Option<(Mark, String)> {
+        Some(match moment.event {
+            Event::AttemptStarted { hedge: true, .. } => {
+                let lane = moment.lane.and_then(|lane| self.timeline.lanes().get(lane));
+                let name = lane.map(|lane| lane.name()).unwrap_or_default();
+                (Mark::Hedge, format!("hedge: dials {name} too"))
+            }
+            Event::ListChanged {
+                added,
+                removed,
+                kept,
+            } => {
+                let words = match (added, removed, kept) {
+                    (added, 0, 0) => format!("list of {added}"),
+                    (added, 0, _) => format!("list +{added}"),
+                    (0, removed, _) => format!("list −{removed}"),
+                    _ => format!("list +{added} −{removed}"),
+                };
+                (Mark::List, words)
+            }
+            Event::Rebalanced { moves: true } => {
+                (Mark::List, String::from("moves to another server"))
+            }
+            Event::QueueFull => (Mark::Bad, String::from("queue full")),
+            Event::SessionExpired { .. } => (Mark::End, String::from("session over")),
+            _ => return None,
+        })
     }
 }
 

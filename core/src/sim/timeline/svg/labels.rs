@@ -1,6 +1,6 @@
 //! Marks with labels, where there is room for them.
 
-use std::vec::Vec;
+use std::{vec, vec::Vec};
 
 use super::canvas::width;
 
@@ -19,14 +19,14 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(rows: usize, left: f64, right: f64) -> Self {
         Self {
-            taken: std::vec![Vec::new(); rows],
-            left,
+            taken: vec![Vec::new(); rows],
+            left: left - 6.0,
             right,
         }
     }
 
-    /// Where a mark of this width at `x` has room with a label beside it: the row, and where the label
-    /// begins. It stands right of the mark, or left of it at the right end.
+    /// Takes room for a mark and a label beside it: the row, and where the label begins. It stands right
+    /// of the mark, or left of it at the right end.
     pub(super) fn place(&mut self, x: f64, mark: f64, label: &str) -> Option<(usize, f64)> {
         let wide = width(label, SIZE);
         let after = x + mark + 3.0;
@@ -34,13 +34,30 @@ impl Rows {
             true => after,
             false => x - mark - 3.0 - wide,
         };
-        if at < self.left {
-            return None;
-        }
         let (from, to) = (at.min(x - mark), (at + wide).max(x + mark) + GAP);
-        let free = |row: &Vec<(f64, f64)>| row.iter().all(|(a, b)| to <= *a || *b <= from);
-        let row = self.taken.iter().position(free)?;
+        let row = (0..self.taken.len()).find(|row| self.is_free(*row, from, to))?;
         self.taken[row].push((from, to));
         Some((row, at))
+    }
+
+    /// Takes room for a label alone in the first row, at `x` or up to `most` right of it.
+    pub(super) fn shift(&mut self, x: f64, most: f64, label: &str) -> Option<f64> {
+        let wide = width(label, SIZE);
+        let ends = self.taken[0].iter().map(|(_, end)| *end);
+        let mut starts: Vec<f64> = ends
+            .chain([x])
+            .filter(|at| x <= *at && *at <= x + most)
+            .collect();
+        starts.push(x.min(self.right - wide));
+        starts.sort_by(f64::total_cmp);
+        let fits = |at: &f64| at + wide <= self.right && self.is_free(0, *at, at + wide + GAP);
+        let at = starts.into_iter().find(fits)?;
+        self.taken[0].push((at, at + wide + GAP));
+        Some(at)
+    }
+
+    fn is_free(&self, row: usize, from: f64, to: f64) -> bool {
+        let apart = |(a, b): &(f64, f64)| to <= *a || *b <= from;
+        self.left <= from && self.taken[row].iter().all(apart)
     }
 }

@@ -7,8 +7,6 @@ use super::{
     canvas::{Anchor, Canvas, start, width},
     labels::SIZE,
 };
-use crate::sim::timeline::Human;
-
 /// The height of a row.
 const ROW: f64 = 19.0;
 
@@ -47,7 +45,7 @@ const STATES: [(&str, Shape); 10] = [
     }),
 ];
 
-const MARKS: [(&str, Shape); 4] = [
+const MARKS: [(&str, Shape); 5] = [
     ("fault of an instant", |c, x, y| {
         c.pointer("edge", x + 11.0, y + 11.0)
     }),
@@ -57,7 +55,10 @@ const MARKS: [(&str, Shape); 4] = [
     ("hedge: another node is dialled", |c, x, y| {
         c.diamond("hedge", x + 11.0, y + 6.0)
     }),
-    ("server list", |c, x, y| {
+    ("connection closed as planned", |c, x, y| {
+        c.square("end", x + 11.0, y + 6.0);
+    }),
+    ("list changed", |c, x, y| {
         c.diamond("list", x + 11.0, y + 6.0)
     }),
 ];
@@ -105,11 +106,5 @@ impl Picture<'_> {
             x += wide;
         }
         self.y += ROW;
-        if !self.arrows {
-            let text = format!("one bar of requests: {}", Human(self.traffic.bucket));
-            self.canvas
-                .text("small", 12.0, self.y + 10.0, Anchor::Start, &text);
-            self.y += ROW;
-        }
     }
 }

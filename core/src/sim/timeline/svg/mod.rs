@@ -3,9 +3,11 @@
 mod account;
 mod canvas;
 mod client;
+mod faults;
 mod labels;
 mod lanes;
 mod legend;
+mod notes;
 
 use std::{format, string::String, vec::Vec};
 
@@ -54,6 +56,8 @@ struct Picture<'a> {
     /// Lanes are small.
     small: bool,
     canvas: Canvas,
+    /// What lies before the arrows.
+    front: Canvas,
     /// How far down it has come.
     y: f64,
     /// Where the line is from which the arrows start.
@@ -69,6 +73,7 @@ impl<'a> Picture<'a> {
             arrows: timeline.requests().len() <= ARROWS,
             small: timeline.lanes().len() > TALL,
             canvas: Canvas::new(),
+            front: Canvas::new(),
             y: 0.0,
             requests: 0.0,
         }
@@ -83,16 +88,17 @@ impl<'a> Picture<'a> {
         self.y += 26.0;
         let top = self.y;
         // What lies behind everything reaches as far down as the lanes, which are not yet drawn.
-        let front = core::mem::replace(&mut self.canvas, Canvas::new());
+        let page = core::mem::replace(&mut self.canvas, Canvas::new());
         self.client();
-        self.shared_faults();
         let boxes = self.lanes();
         if self.arrows {
             self.draw_arrows(&boxes);
         }
-        let lanes = core::mem::replace(&mut self.canvas, front);
+        let middle = core::mem::replace(&mut self.canvas, page);
+        let front = core::mem::replace(&mut self.front, Canvas::new());
         self.background(top, self.y);
-        self.canvas.layer(lanes);
+        self.canvas.layer(middle);
+        self.canvas.layer(front);
         self.account();
         self.canvas.finish(&title, WIDTH, self.y + 14.0)
     }
