@@ -379,3 +379,114 @@ const fn only_dials(fault: Fault) -> bool {
             | Fault::NameMoves(_)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::{super::testing, *};
+    use crate::{
+        Cause, RefreshResult, SourceId,
+        sim::{Target, Trace},
+    };
+
+    fn first(trace: &Trace) -> Incident {
+        Timeline::of(trace, 0).incidents().remove(0)
+    }
+
+    #[test]
+    fn the_account_of_a_crash_says_what_became_of_requests_traffic_and_node() {
+        let incident = first(&testing::crash());
+        let notice = incident.notice.unwrap();
+        assert_eq!(notice.after, Duration::from_millis(10));
+        let numbers = (
+            incident.lost,
+            incident.rescued,
+            incident.failed,
+            incident.unsent,
+        );
+        assert_eq!(numbers, (2, 1, 1, 0));
+        let shares: Vec<_> = incident
+            .shares
+            .iter()
+            .map(|s| (s.before, s.during))
+            .collect();
+        assert_eq!(shares, [(4, 6), (3, 0), (3, 5)]);
+        let again = Instant::from_millis(3_200);
+        assert_eq!(incident.recovery, Recovery::ReadyAt(again));
+        assert_eq!(incident.silence, Duration::from_millis(120));
+    }
+
+    #[test]
+    fn the_account_of_a_crash_reads_as_a_few_lines() {
+        let text = first(&testing::crash()).to_string();
+        let expected = "  1. crash, server 1 (10.0.0.2:9092), 1s to 3s
+     connection lost after 10ms (I/O error); 2 requests lost there: 1 failed, 1 answered after a \
+             retry; why: disconnected: I/O error
+     its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready again 200ms after its end; \
+             longest without an answer 120ms";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn connections_that_die_without_a_word_are_found_out_later() {
+        let trace = testing::script()
+            .node(0)
+            .ready(0, 10)
+            .at(1_000)
+            .begins(1_000, 0, Target::Server(0), Fault::HalfOpen)
+            .at(1_500)
+            .submit(0)
+            .write(0, 0)
+            .at(3_500)
+            .retry(0, 0)
+            .at(4_000)
+            .lose(0, Cause::KeepaliveTimeout)
+            .at(4_100)
+            .ready(0, 10)
+            .write(0, 0)
+            .at(4_120)
+            .reply(0)
+            .trace();
+        let incident = first(&trace);
+        assert_eq!((incident.lost, incident.rescued), (1, 1));
+        assert_eq!(incident.notice.unwrap().after, Duration::from_millis(2_500));
+        assert_eq!(incident.silence, Duration::from_millis(2_620));
+        let again = Instant::from_millis(4_110);
+        assert_eq!(incident.recovery, Recovery::ReadyAt(again));
+    }
+
+    #[test]
+    fn what_strikes_only_those_who_dial_loses_no_connection() {
+        let trace = testing::script()
+            .node(0)
+            .ready(0, 10)
+            .at(1_000)
+            .begins(1_000, 5_000, Target::Server(0), Fault::BlackHole)
+            .at(2_000)
+            .lose(0, Cause::Io)
+            .at(9_000)
+            .ends(1_000, 5_000, Target::Server(0), Fault::BlackHole)
+            .trace();
+        assert_eq!(first(&trace).notice, None);
+    }
+
+    #[test]
+    fn a_list_that_fails_is_noticed_by_the_refresh() {
+        let refreshed = |result| Event::Refreshed {
+            source: SourceId::new(0),
+            result,
+        };
+        let trace = testing::script()
+            .begins(0, 5_000, Target::All, Fault::ListFails)
+            .at(100)
+            .event(refreshed(RefreshResult::Unchanged))
+            .at(200)
+            .event(refreshed(RefreshResult::Failed))
+            .at(5_000)
+            .ends(0, 5_000, Target::All, Fault::ListFails)
+            .trace();
+        let notice = first(&trace).notice.unwrap();
+        assert_eq!(notice.after, Duration::from_millis(200));
+    }
+}

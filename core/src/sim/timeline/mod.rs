@@ -177,3 +177,93 @@ impl Window {
         self.ended.unwrap_or(end)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Fault, Target};
+
+    #[test]
+    fn a_crash_is_read_into_bands_windows_and_requests() {
+        let timeline = Timeline::of(&testing::crash(), 0);
+        let states = |lane: usize| {
+            let bands = timeline.lanes()[lane].bands.iter();
+            bands.map(|band| band.state).collect::<Vec<_>>()
+        };
+        let (setup, ready) = (State::Connecting, State::Ready);
+        assert_eq!(states(0), [setup, ready]);
+        assert_eq!(states(1), [setup, ready, State::Resting, setup, ready]);
+        let window = timeline.faults()[0];
+        assert_eq!(window.place, Place::Lane(1));
+        assert_eq!(window.ended, Some(Instant::from_millis(3_000)));
+        assert_eq!(timeline.requests().len(), 32);
+        let retried = &timeline.requests()[10];
+        let fates: Vec<_> = retried.handovers.iter().map(|h| (h.lane, h.fate)).collect();
+        assert_eq!(fates, [(1, Fate::Lost), (0, Fate::Answered)]);
+        assert_eq!(timeline.shutdown(), Some(Instant::from_millis(5_000)));
+    }
+
+    #[test]
+    fn a_server_that_only_a_fault_knows_has_a_lane() {
+        let trace = testing::script()
+            .node(0)
+            .begins(0, 10, Target::Server(4), Fault::NotListed)
+            .trace();
+        let timeline = Timeline::of(&trace, 0);
+        assert_eq!(timeline.lanes()[1].name(), "server 4");
+        assert_eq!(timeline.faults()[0].place, Place::Lane(1));
+    }
+
+    #[test]
+    fn what_strikes_no_single_server_has_a_place_of_its_own() {
+        let trace = testing::script()
+            .begins(0, 10, Target::Server(0), Fault::ListFails)
+            .begins(0, 10, Target::All, Fault::Crash)
+            .begins(0, 10, Target::All, Fault::Sleep)
+            .trace();
+        let timeline = Timeline::of(&trace, 0);
+        let places: Vec<_> = timeline
+            .faults()
+            .iter()
+            .map(|window| window.place)
+            .collect();
+        assert_eq!(places, [Place::List, Place::All, Place::Client]);
+        assert!(timeline.lanes().is_empty());
+    }
+
+    #[test]
+    fn a_node_that_leaves_the_list_is_not_listed() {
+        let list = |n: &[u32]| {
+            let specs = n.iter().map(|n| format!("10.0.0.{}:9092", n + 1));
+            let specs = specs.map(|spec| spec.parse().unwrap());
+            crate::record::Call::SetNodes(specs.collect())
+        };
+        let changed = |added, removed, kept| Event::ListChanged {
+            added,
+            removed,
+            kept,
+        };
+        let done = crate::record::Answer::List(Ok(()));
+        let trace = testing::script()
+            .node(0)
+            .node(1)
+            .call(list(&[0, 1]), done)
+            .event(changed(2, 0, 0))
+            .at(10)
+            .call(list(&[0]), done)
+            .event(changed(0, 1, 1))
+            .at(20)
+            .event(Event::QueueFull)
+            .trace();
+        let timeline = Timeline::of(&trace, 0);
+        let states: Vec<_> = timeline.lanes().iter().map(Lane::last).collect();
+        assert_eq!(states, [State::Idle, State::Unlisted]);
+    }
+
+    #[test]
+    fn the_lines_of_other_clients_are_left_out() {
+        let timeline = Timeline::of(&testing::crash(), 1);
+        assert!(timeline.requests().is_empty() && timeline.moments().is_empty());
+        assert_eq!(timeline.faults().len(), 1);
+    }
+}

@@ -321,6 +321,7 @@ impl Reader {
 /// A lane for each endpoint, and for each server that only a fault knows; by server.
 fn lanes(trace: &Trace, client: u32) -> Vec<Lane> {
     let mut lanes: Vec<Lane> = Vec::new();
+    let mut known = BTreeSet::new();
     let mut struck = BTreeSet::new();
     for line in &trace.lines {
         match &line.what {
@@ -329,23 +330,14 @@ fn lanes(trace: &Trace, client: u32) -> Vec<Lane> {
                 endpoint,
                 server,
                 ..
-            } if *whose == client => {
-                if !lanes
-                    .iter()
-                    .any(|lane| lane.endpoint.as_ref() == Some(endpoint))
-                {
-                    lanes.push(Lane::new(Some(endpoint.clone()), *server));
-                }
+            } if *whose == client && known.insert(endpoint) => {
+                lanes.push(Lane::new(Some(endpoint.clone()), *server));
             }
             What::Begins(Occurrence {
                 target: Target::Server(number),
                 fault,
                 ..
-            }) if !matches!(
-                fault,
-                Fault::ListFails | Fault::ListHangs | Fault::ListIsEmpty | Fault::Sleep
-            ) =>
-            {
+            }) if strikes_servers(*fault) => {
                 struck.insert(*number);
             }
             _ => {}
@@ -358,6 +350,15 @@ fn lanes(trace: &Trace, client: u32) -> Vec<Lane> {
     }
     lanes.sort_by_key(|lane| lane.server.map_or(u64::MAX, u64::from));
     lanes
+}
+
+/// Whether a fault strikes its target, and not a list or the client's machine.
+const fn strikes_servers(fault: Fault) -> bool {
+    let list = matches!(
+        fault,
+        Fault::ListFails | Fault::ListHangs | Fault::ListIsEmpty
+    );
+    !list && !matches!(fault, Fault::Sleep)
 }
 
 fn endpoints(list: &[NodeSpec]) -> Vec<Endpoint> {

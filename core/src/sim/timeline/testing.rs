@@ -214,3 +214,48 @@ impl Script {
         self.line(What::Ends(occurrence))
     }
 }
+
+/// Three servers serve, the second crashes for two seconds: of two requests that are there one is
+/// answered after a retry and one fails. Ten requests go before, ten during it, ten after.
+pub(super) fn crash() -> Trace {
+    let mut script = script().at(0).node(0).node(1).node(2);
+    for n in 0..3 {
+        script = script.at(0).ready(n, 20);
+    }
+    for r in 0..10 {
+        let at = 100 + 80 * u64::from(r);
+        script = script.at(at).submit(r).write(r, r % 3).at(at + 10).reply(r);
+    }
+    let fault = |script: Script| script.begins(1_000, 2_000, Target::Server(1), Fault::Crash);
+    script = script
+        .at(990)
+        .submit(90)
+        .write(90, 1)
+        .submit(91)
+        .write(91, 1);
+    script = fault(script.at(1_000)).at(1_010).lose(1, Cause::Io);
+    script = script
+        .retry(90, 1)
+        .fail(91, Reason::Disconnected(Cause::Io));
+    script = script.at(1_100).write(90, 0).at(1_120).reply(90);
+    for r in 10..20 {
+        let at = 1_200 + 80 * u64::from(r);
+        script = script
+            .at(at)
+            .submit(r)
+            .write(r, r % 2 * 2)
+            .at(at + 10)
+            .reply(r);
+    }
+    script = script
+        .at(3_000)
+        .ends(1_000, 2_000, Target::Server(1), Fault::Crash);
+    script = script.at(3_180).ready(1, 20);
+    for r in 20..30 {
+        let at = 2_000 + 80 * u64::from(r);
+        script = script.at(at).submit(r).write(r, r % 3).at(at + 10).reply(r);
+    }
+    let shutdown = Call::Shutdown(Duration::ZERO);
+    let script = script.at(5_000).call(shutdown, Answer::Shutdown(Ok(())));
+    script.output(Output::Terminated).trace()
+}

@@ -259,3 +259,43 @@ fn digit(number: u32) -> char {
         _ => '+',
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing, *};
+
+    #[test]
+    fn the_text_of_a_crash_is_the_one_checked_in() {
+        let timeline = Timeline::of(&testing::crash(), 0).titled("a crash");
+        let text = timeline.text(NAMES + 60);
+        assert_eq!(
+            text,
+            include_str!("crash.txt"),
+            "if meant, put this there:\n{text}"
+        );
+    }
+
+    #[test]
+    fn no_row_is_longer_than_asked_for() {
+        let trace = testing::script()
+            .node(0)
+            .at(9_990)
+            .begins(
+                9_990,
+                5,
+                crate::sim::Target::Server(0),
+                crate::sim::Fault::RejectCredentials,
+            )
+            .at(10_000)
+            .event(Event::QueueFull)
+            .trace();
+        let text = Timeline::of(&trace, 0).text(80);
+        let rows = text.lines().skip(4).take_while(|row| !row.is_empty());
+        assert!(
+            rows.clone()
+                .any(|row| row.contains("[1 reject credentials]")),
+            "{text}"
+        );
+        rows.for_each(|row| assert!(row.chars().count() <= 80, "{row}"));
+    }
+}

@@ -86,3 +86,29 @@ impl Timeline {
         Traffic { bucket, all, lanes }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing, *};
+
+    #[test]
+    fn requests_are_counted_in_buckets_of_a_round_length() {
+        let traffic = Timeline::of(&testing::crash(), 0).traffic(6);
+        assert_eq!(traffic.bucket, Duration::from_secs(1));
+        let answered: Vec<_> = traffic.all.iter().map(|b| b.answered).collect();
+        assert_eq!(answered, [10, 1, 10, 5, 5]);
+        let second = traffic.all[1];
+        assert_eq!((second.failed, second.retried), (1, 1));
+        assert_eq!(second.slowest, Duration::from_millis(130));
+    }
+
+    #[test]
+    fn a_lane_counts_what_was_handed_over_to_it() {
+        let traffic = Timeline::of(&testing::crash(), 0).traffic(1);
+        let counts = traffic
+            .lanes
+            .iter()
+            .map(|lane| (lane[0].answered, lane[0].failed));
+        assert_eq!(counts.collect::<Vec<_>>(), [(13, 0), (6, 2), (12, 0)]);
+    }
+}

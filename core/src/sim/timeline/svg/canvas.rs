@@ -36,7 +36,7 @@ text { font-size: 11px; fill: #222; }
 .veil { fill: #d55e00; fill-opacity: .12; }
 .name { fill: #6e2c00; font-weight: bold; }
 .answered { fill: #0072b2; }
-.failed { fill: #d55e00; }
+.failed { fill: url(#lines); }
 .retried { fill: #cc79a7; }
 .slowest { fill: none; stroke: #222; }
 .ask { fill: none; stroke: #0072b2; }
@@ -196,6 +196,11 @@ impl Canvas {
                 stripes("bars", 4)
                     .add(field("#e69f00"))
                     .add(stroke("M2 0 v4", "#7a4f00")),
+            )
+            .add(
+                stripes("lines", 3)
+                    .add(field("#d55e00"))
+                    .add(stroke("M0 2.5 h3", "#fff")),
             )
             .add(
                 stripes("cross", 4)

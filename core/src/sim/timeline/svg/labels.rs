@@ -61,3 +61,30 @@ impl Rows {
         self.left <= from && self.taken[row].iter().all(apart)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_lie_beside_each_other_or_in_another_row() {
+        let mut rows = Rows::new(2, 0.0, 500.0);
+        assert_eq!(rows.place(100.0, 5.0, "hedge"), Some((0, 108.0)));
+        assert_eq!(rows.place(120.0, 5.0, "hedge"), Some((1, 128.0)));
+        assert_eq!(rows.place(130.0, 5.0, "hedge"), None);
+        let (row, at) = rows.place(499.0, 5.0, "hedge").unwrap();
+        assert!(
+            row == 0 && at < 494.0,
+            "it stands left of its mark at the end"
+        );
+    }
+
+    #[test]
+    fn a_label_moves_to_the_right_until_there_is_room() {
+        let mut rows = Rows::new(1, 0.0, 500.0);
+        let first = rows.shift(100.0, 50.0, "reset").unwrap();
+        let end = first + width("reset", SIZE) + GAP;
+        assert_eq!(rows.shift(101.0, 50.0, "refused"), Some(end));
+        assert_eq!(rows.shift(102.0, 50.0, "refused"), None);
+    }
+}

@@ -132,3 +132,40 @@ impl<'a> Picture<'a> {
         self.y = bottom + 22.0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing, *};
+
+    #[test]
+    fn the_same_trace_gives_the_same_bytes() {
+        let draw = || Timeline::of(&testing::crash(), 0).svg();
+        assert_eq!(draw(), draw());
+    }
+
+    #[test]
+    fn few_requests_are_arrows_and_many_are_bars() {
+        let few = testing::crash();
+        let mut many = testing::script().node(0).ready(0, 10);
+        for r in 0..=ARROWS as u32 {
+            many = many.at(20 + u64::from(r)).submit(r).write(r, 0).reply(r);
+        }
+        let picture = |trace| Timeline::of(trace, 0).svg();
+        assert!(picture(&few).contains("waits for a node"));
+        assert!(picture(&many.trace()).contains("each bar"));
+    }
+
+    #[test]
+    fn a_fault_is_named_and_told() {
+        let svg = Timeline::of(&testing::crash(), 0).svg();
+        assert!(svg.contains("1 crash"));
+        assert!(svg.contains("connection lost after 10ms (I/O error)"));
+    }
+
+    #[test]
+    fn what_a_trace_names_cannot_break_the_markup() {
+        let timeline = Timeline::of(&testing::crash(), 0).titled("<a & b>");
+        let svg = timeline.svg();
+        assert!(svg.contains("&lt;a &amp; b&gt;") && !svg.contains("<a & b>"));
+    }
+}
