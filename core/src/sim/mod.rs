@@ -12,6 +12,7 @@ mod simulation;
 #[cfg(feature = "sim-proptest")]
 pub mod strategies;
 mod tap;
+pub mod timeline;
 mod trace;
 mod watch;
 mod workload;
@@ -25,6 +26,7 @@ pub use {
     schedule::{Expected, Occurrence, Schedule, ScheduleError, Swarm, shrink},
     server::{Answers, Conduct, Reaction, Server, Service},
     simulation::{Failure, Outcome, Run, Simulation, Wrong},
+    timeline::{Incident, Timeline},
     trace::{Difference, Line, Trace, What},
     watch::{Broken, Watch},
     workload::{App, Load, Workload},

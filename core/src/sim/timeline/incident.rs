@@ -1,0 +1,492 @@
+//! What the client did about each fault.
+
+use core::time::Duration;
+
+use std::{format, string::String, vec::Vec};
+
+use super::{
+    Fate, Place, State, Timeline, Window,
+    silence::{Silence, silences},
+};
+use crate::{Event, Instant, Reason, sim::Fault};
+
+/// After a fault is over, its consequences may still arrive for so long.
+const GRACE: Duration = Duration::from_secs(1);
+/// The consequences of a fault that happens at one instant may be so late: a connection that has died
+/// without a word is found out by a timeout.
+const AFTERMATH: Duration = Duration::from_secs(60);
+/// What was usual before a fault is taken from so long at least.
+const BEFORE: Duration = Duration::from_secs(10);
+
+/// What a client did about a fault, as far as its trace shows it.
+///
+/// Faults that overlap are each told alone, so one loss can be told of both. [`Display`](core::fmt::Display)
+/// is a few lines of text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Incident {
+    /// Its number in the pictures, from 1: the order in which the faults began.
+    pub number: usize,
+    /// The fault.
+    pub window: Window,
+    /// Whom it struck, in words.
+    pub whom: String,
+    /// What told the client of it first.
+    pub notice: Option<Notice>,
+    /// Requests that had been handed over there and were not answered by it.
+    pub lost: u32,
+    /// Of these, how many were answered after a retry.
+    pub rescued: u32,
+    /// Of these, how many failed.
+    pub failed: u32,
+    /// How many failed meanwhile that were never handed over to anybody.
+    pub unsent: u32,
+    /// Why requests failed, for the first that did.
+    pub reason: Option<Reason>,
+    /// Other nodes that were dialled because one that it struck was slow to be set up.
+    pub hedges: u32,
+    /// Who answered, for each lane.
+    pub shares: Vec<Share>,
+    /// The slowest answer of those it struck, before it and during it.
+    pub slowest: (Duration, Duration),
+    /// Whether and when the nodes were Ready again.
+    pub recovery: Recovery,
+    /// The longest time without any answer while a request waited, not counted from before the fault.
+    pub silence: Duration,
+}
+
+/// What told a client of a fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Notice {
+    /// So long after it began.
+    pub after: Duration,
+    /// The event.
+    pub event: Event,
+}
+
+/// Who answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// The name of the lane.
+    pub name: String,
+    /// The fault struck it.
+    pub struck: bool,
+    /// Its answers before: in a time as long as the fault, or 10 s if that is longer.
+    pub before: u32,
+    /// Its answers during it.
+    pub during: u32,
+}
+
+/// What became of the connection to the server that a fault struck; where it struck many, of the first
+/// that was Ready again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// It was not lost.
+    Kept,
+    /// There was none.
+    NotConnected,
+    /// It was lost, and the node was Ready again then.
+    ReadyAt(Instant),
+    /// It was lost, and the node was not Ready again.
+    Lost,
+}
+
+impl Timeline {
+    /// What the client did about each fault, in the order of [`faults`](Self::faults).
+    #[must_use]
+    pub fn incidents(&self) -> Vec<Incident> {
+        let silences = silences(self);
+        let windows = self.faults.iter().enumerate();
+        let inquiries = windows.map(|(index, window)| self.inquiry(index, window));
+        inquiries.map(|inquiry| inquiry.report(&silences)).collect()
+    }
+
+    fn inquiry<'a>(&'a self, index: usize, window: &'a Window) -> Inquiry<'a> {
+        let struck = |lane: usize| match window.place {
+            Place::Lane(place) => lane == place,
+            Place::All => true,
+            Place::List | Place::Client => false,
+        };
+        let struck: Vec<bool> = (0..self.lanes.len()).map(struck).collect();
+        let (over, felt) = match window.occurrence.fault.is_instant() {
+            false => {
+                let over = window.ended_or(self.ends);
+                (over, over + GRACE)
+            }
+            // It works until the connections are found out.
+            true => {
+                let lanes = self
+                    .lanes
+                    .iter()
+                    .zip(&struck)
+                    .filter(|(_, struck)| **struck);
+                let losses = lanes.filter_map(|(lane, _)| {
+                    let mut bands = lane.bands.iter().filter(|band| band.state == State::Ready);
+                    let lost = bands.find(|band| band.to >= window.began)?;
+                    Some(lost.to.min(window.began + AFTERMATH))
+                });
+                let over = losses.max().unwrap_or(window.began).min(self.ends);
+                (over, window.began + AFTERMATH)
+            }
+        };
+        Inquiry {
+            timeline: self,
+            index,
+            window,
+            over,
+            felt,
+            struck,
+        }
+    }
+}
+
+/// A fault that is looked into.
+struct Inquiry<'a> {
+    timeline: &'a Timeline,
+    index: usize,
+    window: &'a Window,
+    /// When it was over; for one of an instant: when what it struck had been found out.
+    over: Instant,
+    /// Until when what happens is put down to it.
+    felt: Instant,
+    /// Which lanes it struck.
+    struck: Vec<bool>,
+}
+
+impl Inquiry<'_> {
+    fn report(&self, silences: &[Silence]) -> Incident {
+        let mut incident = Incident {
+            number: self.index + 1,
+            window: *self.window,
+            whom: self.whom(),
+            notice: self.notice(),
+            lost: 0,
+            rescued: 0,
+            failed: 0,
+            unsent: 0,
+            reason: None,
+            hedges: self.hedges(),
+            shares: Vec::new(),
+            slowest: (Duration::ZERO, Duration::ZERO),
+            recovery: self.recovery(),
+            silence: self.silence(silences),
+        };
+        self.count_requests(&mut incident);
+        self.count_answers(&mut incident);
+        incident
+    }
+
+    fn whom(&self) -> String {
+        match self.window.place {
+            Place::All => String::from("all servers"),
+            Place::List => String::from("the server list"),
+            Place::Client => String::from("the client's machine"),
+            Place::Lane(lane) => {
+                let lane = &self.timeline.lanes[lane];
+                match (&lane.endpoint, lane.server) {
+                    (Some(_), Some(server)) => format!("server {server} ({})", lane.name()),
+                    _ => lane.name(),
+                }
+            }
+        }
+    }
+
+    fn notice(&self) -> Option<Notice> {
+        let began = self.window.began;
+        let moments = &self.timeline.moments;
+        let first = moments.partition_point(|moment| moment.at < began);
+        let felt = moments[first..]
+            .iter()
+            .take_while(|moment| moment.at <= self.felt);
+        let mut told = felt.filter(|moment| match moment.lane {
+            _ if matches!(moment.event, Event::AttemptStarted { hedge: true, .. }) => {
+                self.in_setup(moment.at)
+            }
+            Some(lane) => self.struck[lane] && self.tells(&moment.event),
+            None => match moment.event {
+                Event::Refreshed { result, .. } => {
+                    self.window.place == Place::List && result.is_failure()
+                }
+                Event::ListChanged { removed, .. } => {
+                    self.window.occurrence.fault == Fault::NotListed && removed > 0
+                }
+                _ => false,
+            },
+        });
+        told.next().map(|moment| Notice {
+            after: moment.at - began,
+            event: moment.event,
+        })
+    }
+
+    fn hedges(&self) -> u32 {
+        let during = |at| self.window.began <= at && at <= self.felt;
+        let hedges = self.timeline.moments.iter().filter(|moment| {
+            matches!(moment.event, Event::AttemptStarted { hedge: true, .. })
+                && during(moment.at)
+                && self.in_setup(moment.at)
+        });
+        hedges.count() as u32
+    }
+
+    /// Whether a node that it struck was in setup, for some time already.
+    fn in_setup(&self, at: Instant) -> bool {
+        let lanes = self.timeline.lanes.iter().zip(&self.struck);
+        let mut struck = lanes.filter(|(_, struck)| **struck);
+        struck.any(|(lane, _)| {
+            let band = lane.at(at);
+            band.is_some_and(|band| band.state.is_setup() && band.from < at)
+        })
+    }
+
+    /// Whether an event about a node that it struck may be its doing.
+    fn tells(&self, event: &Event) -> bool {
+        match event {
+            Event::AttemptEnded {
+                cause: Some(cause), ..
+            } => !cause.is_planned(),
+            _ if only_dials(self.window.occurrence.fault) => false,
+            Event::Disconnected { cause, .. }
+            | Event::StateChanged {
+                cause: Some(cause), ..
+            } => !cause.is_planned(),
+            Event::RetryScheduled { .. } | Event::Throttled { .. } | Event::Unhealthy { .. } => {
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn recovery(&self) -> Recovery {
+        let lanes = self.timeline.lanes.iter().zip(&self.struck);
+        let each = lanes.filter(|(_, struck)| **struck).map(|(lane, _)| {
+            let mut recovery = Recovery::NotConnected;
+            for band in &lane.bands {
+                let ready = band.state == State::Ready;
+                let in_force = band.from <= self.felt && self.window.began <= band.to;
+                recovery = match (recovery, ready) {
+                    // Of several losses the last counts, as the fault is over only after it.
+                    (Recovery::NotConnected | Recovery::Kept | Recovery::ReadyAt(_), true)
+                        if in_force
+                            && self.window.began < band.to
+                            && band.to <= self.felt
+                            && band.to < self.timeline.ends =>
+                    {
+                        Recovery::Lost
+                    }
+                    (Recovery::NotConnected, true) if in_force => Recovery::Kept,
+                    (Recovery::Lost, true) => Recovery::ReadyAt(band.from),
+                    (recovery, _) => recovery,
+                };
+            }
+            recovery
+        });
+        let rank = |recovery: &Recovery| match recovery {
+            Recovery::ReadyAt(at) => (0, *at),
+            Recovery::Lost => (1, Instant::ORIGIN),
+            Recovery::Kept => (2, Instant::ORIGIN),
+            Recovery::NotConnected => (3, Instant::ORIGIN),
+        };
+        each.min_by_key(rank).unwrap_or(Recovery::NotConnected)
+    }
+
+    fn silence(&self, silences: &[Silence]) -> Duration {
+        let began = self.window.began;
+        let first = silences.partition_point(|silence| silence.to <= began);
+        let overlap = silences[first..]
+            .iter()
+            .take_while(|silence| silence.from <= self.over);
+        let longest = overlap
+            .map(|silence| silence.to - silence.from.max(began))
+            .max();
+        longest.unwrap_or_default()
+    }
+
+    fn count_requests(&self, incident: &mut Incident) {
+        for request in &self.timeline.requests {
+            if request.submitted > self.felt {
+                break;
+            }
+            let lost = request.handovers.iter().any(|handover| {
+                self.struck[handover.lane]
+                    && handover.fate == Fate::Lost
+                    && handover.at <= self.over
+                    && self.window.began <= handover.until
+                    && handover.until <= self.felt.max(handover.at + AFTERMATH)
+            });
+            let failed = request.failed();
+            if lost {
+                incident.lost += 1;
+                incident.rescued += u32::from(request.answered().is_some());
+                incident.failed += u32::from(failed.is_some());
+            }
+            let unsent = request.handovers.is_empty()
+                && failed.is_some_and(|(at, _)| self.window.began <= at && at <= self.felt);
+            incident.unsent += u32::from(unsent);
+            if let Some((_, reason)) = failed.filter(|_| lost || unsent) {
+                incident.reason.get_or_insert(reason);
+            }
+        }
+    }
+
+    fn count_answers(&self, incident: &mut Incident) {
+        let began = self.window.began;
+        let length = (self.over - began).max(BEFORE);
+        let earliest = Instant::ORIGIN + (began - Instant::ORIGIN).saturating_sub(length);
+        let over = match self.window.occurrence.fault.is_instant() {
+            true => self.over.max(began + BEFORE).min(self.timeline.ends),
+            false => self.over,
+        };
+        let lanes = self.timeline.lanes.iter().zip(&self.struck);
+        incident.shares = lanes
+            .map(|(lane, struck)| Share {
+                name: lane.name(),
+                struck: *struck,
+                before: 0,
+                during: 0,
+            })
+            .collect();
+        let (mut before, mut during) = incident.slowest;
+        let requests = &self.timeline.requests;
+        for handover in requests.iter().flat_map(|request| &request.handovers) {
+            if handover.fate != Fate::Answered || handover.until < earliest {
+                continue;
+            }
+            let share = &mut incident.shares[handover.lane];
+            let took = handover.until - handover.at;
+            if handover.until < began {
+                share.before += 1;
+                before = before.max(if share.struck { took } else { Duration::ZERO });
+            } else if handover.at <= over {
+                share.during += u32::from(handover.until <= over);
+                during = during.max(if share.struck { took } else { Duration::ZERO });
+            }
+        }
+        incident.slowest = (before, during);
+    }
+}
+
+/// Whether a fault leaves connections alone that are up.
+const fn only_dials(fault: Fault) -> bool {
+    matches!(
+        fault,
+        Fault::RejectCredentials
+            | Fault::Refuse
+            | Fault::Unreachable
+            | Fault::BlackHole
+            | Fault::NameFails
+            | Fault::NameHangs
+            | Fault::NameIsEmpty
+            | Fault::NameMoves(_)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::{super::testing, *};
+    use crate::{
+        Cause, RefreshResult, SourceId,
+        sim::{Target, Trace},
+    };
+
+    fn first(trace: &Trace) -> Incident {
+        Timeline::of(trace, 0).incidents().remove(0)
+    }
+
+    #[test]
+    fn the_account_of_a_crash_says_what_became_of_requests_traffic_and_node() {
+        let incident = first(&testing::crash());
+        let notice = incident.notice.unwrap();
+        assert_eq!(notice.after, Duration::from_millis(10));
+        let numbers = (
+            incident.lost,
+            incident.rescued,
+            incident.failed,
+            incident.unsent,
+        );
+        assert_eq!(numbers, (2, 1, 1, 0));
+        let shares: Vec<_> = incident
+            .shares
+            .iter()
+            .map(|s| (s.before, s.during))
+            .collect();
+        assert_eq!(shares, [(4, 6), (3, 0), (3, 5)]);
+        let again = Instant::from_millis(3_200);
+        assert_eq!(incident.recovery, Recovery::ReadyAt(again));
+        assert_eq!(incident.silence, Duration::from_millis(120));
+    }
+
+    #[test]
+    fn the_account_of_a_crash_reads_as_a_few_lines() {
+        let text = first(&testing::crash()).to_string();
+        let expected = "  1. crash, server 1 (10.0.0.2:9092), 1s to 3s
+     connection lost after 10ms (I/O error); 2 requests lost there: 1 failed, 1 answered after a \
+             retry; why: disconnected: I/O error
+     its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready again 200ms after its end; \
+             longest without an answer 120ms";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn connections_that_die_without_a_word_are_found_out_later() {
+        let trace = testing::script()
+            .node(0)
+            .ready(0, 10)
+            .at(1_000)
+            .begins(1_000, 0, Target::Server(0), Fault::HalfOpen)
+            .at(1_500)
+            .submit(0)
+            .write(0, 0)
+            .at(3_500)
+            .retry(0, 0)
+            .at(4_000)
+            .lose(0, Cause::KeepaliveTimeout)
+            .at(4_100)
+            .ready(0, 10)
+            .write(0, 0)
+            .at(4_120)
+            .reply(0)
+            .trace();
+        let incident = first(&trace);
+        assert_eq!((incident.lost, incident.rescued), (1, 1));
+        assert_eq!(incident.notice.unwrap().after, Duration::from_millis(2_500));
+        assert_eq!(incident.silence, Duration::from_millis(2_620));
+        let again = Instant::from_millis(4_110);
+        assert_eq!(incident.recovery, Recovery::ReadyAt(again));
+    }
+
+    #[test]
+    fn what_strikes_only_those_who_dial_loses_no_connection() {
+        let trace = testing::script()
+            .node(0)
+            .ready(0, 10)
+            .at(1_000)
+            .begins(1_000, 5_000, Target::Server(0), Fault::BlackHole)
+            .at(2_000)
+            .lose(0, Cause::Io)
+            .at(9_000)
+            .ends(1_000, 5_000, Target::Server(0), Fault::BlackHole)
+            .trace();
+        assert_eq!(first(&trace).notice, None);
+    }
+
+    #[test]
+    fn a_list_that_fails_is_noticed_by_the_refresh() {
+        let refreshed = |result| Event::Refreshed {
+            source: SourceId::new(0),
+            result,
+        };
+        let trace = testing::script()
+            .begins(0, 5_000, Target::All, Fault::ListFails)
+            .at(100)
+            .event(refreshed(RefreshResult::Unchanged))
+            .at(200)
+            .event(refreshed(RefreshResult::Failed))
+            .at(5_000)
+            .ends(0, 5_000, Target::All, Fault::ListFails)
+            .trace();
+        let notice = first(&trace).notice.unwrap();
+        assert_eq!(notice.after, Duration::from_millis(200));
+    }
+}
