@@ -84,28 +84,27 @@ impl Call {
     /// Makes the call.
     pub fn perform(&self, cluster: &mut Cluster, now: Instant) -> Answer {
         match self {
-            Self::Start => Answer::None,
-            Self::SetNodes(list) => cluster.set_nodes(now, list).into(),
-            Self::SetFallback(list) => cluster.set_fallback(now, list).into(),
-            Self::Submit(options) => cluster.submit(now, *options).into(),
-            Self::Cancel(request) => cluster.cancel(now, *request).into(),
-            Self::Hint(hint) => cluster.hint(now, *hint).into(),
-            Self::Shutdown(drain) => cluster.shutdown(now, *drain).into(),
-            Self::Input(input) => cluster.handle_input(now, *input).into(),
-            Self::Resolved(attempt, addresses) => cluster.resolved(now, *attempt, addresses).into(),
+            Self::SetNodes(list) => return cluster.set_nodes(now, list).into(),
+            Self::SetFallback(list) => return cluster.set_fallback(now, list).into(),
+            Self::Submit(options) => return cluster.submit(now, *options).into(),
+            Self::Cancel(request) => return cluster.cancel(now, *request).into(),
+            Self::Shutdown(drain) => return cluster.shutdown(now, *drain).into(),
+            Self::Start => {}
+            Self::Hint(hint) => cluster.hint(now, *hint),
+            Self::Input(input) => cluster.handle_input(now, *input),
+            Self::Resolved(attempt, addresses) => cluster.resolved(now, *attempt, addresses),
             Self::Refreshed(refresh, version, list) => {
-                cluster.refreshed(now, *refresh, *version, list).into()
+                cluster.refreshed(now, *refresh, *version, list);
             }
             Self::WritesStarted(connection, serials) => {
-                let serials = serials.iter().copied();
-                cluster.writes_started(now, *connection, serials).into()
+                cluster.writes_started(now, *connection, serials.iter().copied());
             }
             Self::WritesDone(connection, serials) => {
-                let serials = serials.iter().copied();
-                cluster.writes_done(now, *connection, serials).into()
+                cluster.writes_done(now, *connection, serials.iter().copied());
             }
-            Self::Timeout => cluster.handle_timeout(now).into(),
+            Self::Timeout => cluster.handle_timeout(now),
         }
+        Answer::None
     }
 }
 
