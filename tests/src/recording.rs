@@ -77,26 +77,27 @@ pub fn record(plan: &Plan, run: &Trace) -> Recording {
 
 fn make(recorder: &mut Recorder, at: Instant, call: &Call) -> Answer {
     match call {
-        Call::Start => Answer::None,
-        Call::SetNodes(list) => recorder.set_nodes(at, list).into(),
-        Call::SetFallback(list) => recorder.set_fallback(at, list).into(),
-        Call::Submit(options) => recorder.submit(at, *options).into(),
-        Call::Cancel(request) => recorder.cancel(at, *request).into(),
-        Call::Shutdown(drain) => recorder.shutdown(at, *drain).into(),
-        Call::Hint(hint) => recorder.hint(at, *hint).into(),
-        Call::Input(input) => recorder.handle_input(at, *input).into(),
-        Call::Resolved(attempt, addresses) => recorder.resolved(at, *attempt, addresses).into(),
+        Call::Start => {}
+        Call::SetNodes(list) => return recorder.set_nodes(at, list).into(),
+        Call::SetFallback(list) => return recorder.set_fallback(at, list).into(),
+        Call::Submit(options) => return recorder.submit(at, *options).into(),
+        Call::Cancel(request) => return recorder.cancel(at, *request).into(),
+        Call::Shutdown(drain) => return recorder.shutdown(at, *drain).into(),
+        Call::Hint(hint) => recorder.hint(at, *hint),
+        Call::Input(input) => recorder.handle_input(at, *input),
+        Call::Resolved(attempt, addresses) => recorder.resolved(at, *attempt, addresses),
         Call::Refreshed(refresh, version, list) => {
-            recorder.refreshed(at, *refresh, *version, list).into()
+            recorder.refreshed(at, *refresh, *version, list);
         }
         Call::WritesStarted(connection, serials) => {
             let serials = serials.iter().copied();
-            recorder.writes_started(at, *connection, serials).into()
+            recorder.writes_started(at, *connection, serials);
         }
         Call::WritesDone(connection, serials) => {
             let serials = serials.iter().copied();
-            recorder.writes_done(at, *connection, serials).into()
+            recorder.writes_done(at, *connection, serials);
         }
-        Call::Timeout => recorder.handle_timeout(at).into(),
+        Call::Timeout => recorder.handle_timeout(at),
     }
+    Answer::None
 }

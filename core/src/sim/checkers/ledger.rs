@@ -247,10 +247,8 @@ impl Ledger {
                 }
             }
             Input::WriteStarted { connection, serial } => self.started(connection, serial),
-            Input::WriteDone { connection, serial } => {
-                if self.done(connection, serial) {
-                    self.unblock(connection);
-                }
+            Input::WriteDone { connection, serial } if self.done(connection, serial) => {
+                self.unblock(connection);
             }
             Input::WriteBlocked { connection } => {
                 if let Some(entry) = self.connections.get_mut(&connection) {
