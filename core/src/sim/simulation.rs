@@ -19,10 +19,10 @@ use super::{
     schedule::Schedule,
     server::Server,
     tap::{Seen, Tap, lock},
-    trace::{Trace, What},
+    trace::Trace,
     watch::{Broken, Watch},
     workload::{App, Workload},
-    world::{Change, Notice, World},
+    world::{Notice, World},
 };
 use crate::{
     Config, ConfigError, Deadline, Instant, RequestError, Stats,
@@ -541,11 +541,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
     fn note_changes(&mut self) {
         let (now, changes) = (self.world.now, self.world.take_changes());
         for change in changes {
-            let what = match change {
-                Change::Begins(index) => What::Begins(self.schedule.faults[index]),
-                Change::Ends(index) => What::Ends(self.schedule.faults[index]),
-            };
-            lock(&self.seen).add(now, what);
+            lock(&self.seen).add(now, change);
         }
     }
 

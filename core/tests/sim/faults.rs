@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use redial::{
     Cause, Config, Event, Instant, Output, Warm,
-    sim::{Fault, Run, Schedule, Target, Way},
+    sim::{Fault, Load, Run, Schedule, Target, Way},
 };
 
 use super::{ms, run, s, simulation};
@@ -127,4 +127,31 @@ fn a_partition_holds_back_what_was_sent_and_loses_nothing() {
     let schedule = Schedule::new(1, 1, s(60)).fault(s(10), s(5), Target::All, partition);
     let run = run(&simulation(), &schedule);
     assert_eq!((run.stats[0].succeeded, run.stats[0].attempts), (6_000, 1));
+}
+
+#[test]
+fn the_system_gives_a_dead_connection_up_after_a_quarter_of_an_hour() {
+    // Of one request a minute nothing fills, and two in a row make a node no worse.
+    let config = Config::builder()
+        .request_timeout(s(1))
+        .unhealthy_after(None);
+    let simulation = simulation()
+        .config(config.build().unwrap())
+        .workload(|_| Load::every(s(60), |n| format!("request {n}").into()))
+        .traced();
+    let schedule = Schedule::new(1, 1, s(1_200)).fault(s(10), s(0), Target::All, Fault::HalfOpen);
+    let run = run(&simulation, &schedule);
+    let ended = |output: &Output| {
+        matches!(
+            output,
+            Output::Event(Event::Disconnected {
+                cause: Cause::Io,
+                ..
+            })
+        )
+    };
+    let mut outputs = run.trace.outputs();
+    let (at, ..) = outputs.find(|(_, _, output)| ended(output)).unwrap();
+    // Counted from the first request that was sent into nothing.
+    assert_eq!(at, Instant::ORIGIN + s(60 + 924));
 }

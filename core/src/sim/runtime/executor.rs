@@ -19,10 +19,7 @@ use std::{
 use thiserror::Error;
 
 use super::{VirtualWorld, lock};
-use crate::{
-    Instant,
-    sim::{trace::What, world::Change},
-};
+use crate::Instant;
 
 /// So much may happen at one instant, polls and events: nothing goes on for ever.
 const MAX_AT_ONE_INSTANT: u64 = 1_000_000;
@@ -166,12 +163,7 @@ impl VirtualWorld {
         let notice = shared.world.step();
         let (now, changes) = (shared.world.now, shared.world.take_changes());
         for change in changes {
-            let faults = &shared.world.schedule().faults;
-            let what = match change {
-                Change::Begins(index) => What::Begins(faults[index]),
-                Change::Ends(index) => What::Ends(faults[index]),
-            };
-            lock(&self.seen).add(now, what);
+            lock(&self.seen).add(now, change);
         }
         let wakers = notice.map(|notice| shared.slots.note(notice));
         drop(shared);

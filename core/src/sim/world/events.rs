@@ -23,6 +23,8 @@ pub(super) enum Due {
     ToClient(LinkId),
     /// The client learns that there is room for more bytes.
     Room(LinkId),
+    /// Whether what a client sent has not reached the server for too long.
+    Unacknowledged(LinkId),
     /// An answer of the server is ready.
     Answer(LinkId),
     /// A server that drains hangs up.

@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 
-use super::{Change, Due, Notice, World, condition::Condition};
+use super::{Due, Notice, World, condition::Condition};
 use crate::{
     Instant,
     sim::{
         fault::{Fault, Target},
         schedule::Occurrence,
+        trace::What,
     },
 };
 
@@ -18,7 +19,7 @@ impl World {
     pub(super) fn begins(&mut self, index: usize) {
         let occurrence = self.schedule.faults[index];
         *self.fired.entry(occurrence.fault.kind()).or_insert(0) += 1;
-        self.changes.push(Change::Begins(index));
+        self.changes.push(What::Begins(occurrence));
         match occurrence.fault {
             Fault::Reset => self.for_each(occurrence.target, Self::reset_all),
             Fault::HalfOpen => self.for_each(occurrence.target, Self::forget_all),
@@ -33,7 +34,7 @@ impl World {
 
     pub(super) fn ends(&mut self, index: usize) {
         let occurrence = self.schedule.faults[index];
-        self.changes.push(Change::Ends(index));
+        self.changes.push(What::Ends(occurrence));
         self.active.retain(|active| *active != index);
         if occurrence.fault == Fault::Sleep {
             self.sleeps -= 1;
@@ -48,7 +49,7 @@ impl World {
         let count = self.servers.len() as u32;
         match target {
             Target::All => (0..count).for_each(|server| act(self, server)),
-            Target::Server(server) => act(self, server % count),
+            Target::Server(server) => act(self, server),
         }
     }
 
@@ -62,11 +63,10 @@ impl World {
 
     /// Adds up what is wrong with a server, and does what follows from the difference.
     fn change_server(&mut self, server: u32) {
-        let count = self.servers.len() as u32;
         let active = self.active.iter().map(|index| self.schedule.faults[*index]);
         let here = active.filter(|occurrence| match occurrence.target {
             Target::All => true,
-            Target::Server(target) => target % count == server,
+            Target::Server(target) => target == server,
         });
         let host = &mut self.servers[server as usize];
         let new = here.fold(host.well.clone(), |condition: Condition, occurrence| {

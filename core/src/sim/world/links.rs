@@ -1,5 +1,6 @@
 //! Connections between clients and servers.
 
+use core::time::Duration;
 use std::{collections::BTreeMap, vec::Vec};
 
 use bytes::{Bytes, BytesMut};
@@ -11,7 +12,11 @@ use crate::{
 };
 
 /// How long pieces come one after the other (see [`Fault::Fragment`](crate::sim::Fault::Fragment)).
-const PIECE: core::time::Duration = core::time::Duration::from_micros(20);
+const PIECE: Duration = Duration::from_micros(20);
+
+/// How long a system sends bytes again and again before it gives a connection up: Linux's
+/// tcp_retries2 of 15.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(924);
 
 /// A connection, or a dial.
 pub(super) struct Link {
@@ -28,6 +33,10 @@ pub(super) struct Link {
     is_closed: bool,
     /// The client was told that it can read, and has not read all.
     told_readable: bool,
+    /// When the first of the bytes was sent that have not reached the server.
+    unacknowledged: Option<Instant>,
+    /// It will be looked at whether that is too long ago.
+    is_timed: bool,
 }
 
 /// What the server knows of it.
@@ -64,6 +73,8 @@ impl Link {
             side: Side::Unknown,
             is_closed: false,
             told_readable: false,
+            unacknowledged: None,
+            is_timed: false,
         }
     }
 
@@ -83,6 +94,11 @@ impl World {
         let passage = condition.passage(&mut self.rng);
         let (count, arrives) = link.to_server.write(self.now, bytes, passage);
         if let Some(at) = arrives {
+            link.unacknowledged.get_or_insert(self.now);
+            if !core::mem::replace(&mut link.is_timed, true) {
+                let due = Due::Unacknowledged(id);
+                self.events.add(self.now + UNACKNOWLEDGED, due);
+            }
             self.events.add(at, Due::ToServer(id));
         }
         if count < bytes.len() && passage.piece.is_some() {
@@ -139,6 +155,7 @@ impl World {
         if link.is_dead || condition.blocks_to_server() {
             return;
         }
+        link.unacknowledged = None;
         if link.to_server.arrive(self.now, condition.piece) {
             self.events.add(self.now + PIECE, Due::ToServer(id));
         }
@@ -287,6 +304,31 @@ impl World {
         let condition = &self.servers[link.server as usize].condition;
         if !link.is_dead && !link.is_closed && !condition.blocks_to_client() {
             self.tell(Notice::Writable(link.owner, id));
+        }
+    }
+
+    /// The client's system gives it up if what it sent has not reached the server for too long.
+    pub(super) fn unacknowledged(&mut self, id: LinkId) {
+        let Some(link) = self.links.get_mut(&id) else {
+            return;
+        };
+        match link.unacknowledged {
+            None => link.is_timed = false,
+            Some(since) if self.now < since + UNACKNOWLEDGED => {
+                let due = Due::Unacknowledged(id);
+                self.events.add(since + UNACKNOWLEDGED, due);
+            }
+            Some(_) if link.is_closed => _ = self.links.remove(&id),
+            Some(_) => {
+                if let Side::Open(_) = link.side {
+                    self.servers[link.server as usize].server.closed(id.0);
+                }
+                link.is_dead = false;
+                link.side = Side::Gone;
+                link.to_client.reset(self.now);
+                link.to_client.arrive(self.now, None);
+                self.tell_readable(id);
+            }
         }
     }
 

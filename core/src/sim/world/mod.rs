@@ -30,9 +30,11 @@ use links::Link;
 pub(super) use names::{listed_by_address, listed_by_name, server_of};
 
 use super::{
+    fault::Target,
     rng::{Rng, Stream},
     schedule::Schedule,
     server::Server,
+    trace::What,
 };
 use crate::{ConnectError, Instant};
 
@@ -94,15 +96,9 @@ pub(super) struct World {
     sleeps: u32,
     slept_through: VecDeque<Notice>,
     /// Changes of the world for the trace.
-    changes: Vec<Change>,
+    changes: Vec<What>,
     /// How many faults of each kind have begun.
     pub(super) fired: BTreeMap<&'static str, u64>,
-}
-
-/// A fault that has begun or is over, by its number.
-pub(super) enum Change {
-    Begins(usize),
-    Ends(usize),
 }
 
 /// A server and how it is.
@@ -115,13 +111,19 @@ struct Host {
 impl World {
     /// At the origin of time; faults and servers as the schedule says.
     pub(super) fn new(
-        schedule: Schedule,
+        mut schedule: Schedule,
         latency: Duration,
         jitter: Duration,
         server: impl Fn(u32) -> Box<dyn Server>,
     ) -> Self {
         let well = Condition::well(latency, jitter);
+        schedule.servers = schedule.servers.max(1);
         let mut events = Events::default();
+        for fault in &mut schedule.faults {
+            if let Target::Server(server) = &mut fault.target {
+                *server %= schedule.servers;
+            }
+        }
         for (index, fault) in schedule.faults.iter().enumerate() {
             events.add_in_turn(fault.at, Due::Begins(index), Turn::First);
             if !fault.fault.is_instant() {
@@ -133,7 +135,7 @@ impl World {
             rng: Rng::new(schedule.seed, Stream::World),
             events,
             active: Vec::new(),
-            servers: (0..schedule.servers.max(1))
+            servers: (0..schedule.servers)
                 .map(|number| Host {
                     server: server(number),
                     condition: well.clone(),
@@ -179,6 +181,7 @@ impl World {
             Due::ToServer(link) => self.reaches_server(link),
             Due::ToClient(link) => self.reaches_client(link),
             Due::Room(link) => self.room(link),
+            Due::Unacknowledged(link) => self.unacknowledged(link),
             Due::Answer(link) => self.answer(link),
             Due::HangUp(server) => self.hang_up(server),
             Due::Named(owner, tag, server) => self.named(owner, tag, server),
@@ -207,12 +210,8 @@ impl World {
     }
 
     /// The changes of the world since they were last asked for.
-    pub(super) fn take_changes(&mut self) -> Vec<Change> {
+    pub(super) fn take_changes(&mut self) -> Vec<What> {
         mem::take(&mut self.changes)
-    }
-
-    pub(super) const fn schedule(&self) -> &Schedule {
-        &self.schedule
     }
 
     fn tell(&mut self, notice: Notice) {
