@@ -145,4 +145,13 @@ impl Fault {
     pub const fn is_instant(self) -> bool {
         matches!(self, Self::Reset | Self::HalfOpen)
     }
+
+    /// Whether it strikes the same, whatever its target: the lists and the client's machine.
+    #[must_use]
+    pub const fn has_no_target(self) -> bool {
+        matches!(
+            self,
+            Self::ListFails | Self::ListHangs | Self::ListIsEmpty | Self::Sleep
+        )
+    }
 }

@@ -5,10 +5,10 @@ use core::time::Duration;
 use std::{format, string::String, vec::Vec};
 
 use super::{
-    Fate, Place, State, Timeline, Window,
+    Fate, Handover, Lane, Place, State, Timeline, Window,
     silence::{Silence, silences},
 };
-use crate::{Event, Instant, Reason, sim::Fault};
+use crate::{Cause, Event, Instant, Reason, sim::Fault};
 
 /// After a fault is over, its consequences may still arrive for so long.
 const GRACE: Duration = Duration::from_secs(1);
@@ -59,8 +59,8 @@ pub struct Incident {
 pub struct Notice {
     /// So long after it began.
     pub after: Duration,
-    /// The event.
-    pub event: Event,
+    /// The event; `None`: that a request was not answered.
+    pub event: Option<Event>,
 }
 
 /// Who answered.
@@ -82,9 +82,9 @@ pub struct Share {
 pub enum Recovery {
     /// It was not lost.
     Kept,
-    /// There was none.
+    /// There was none, and none came.
     NotConnected,
-    /// It was lost, and the node was Ready again then.
+    /// It was lost or there was none, and the node was Ready then.
     ReadyAt(Instant),
     /// It was lost, and the node was not Ready again.
     Lost,
@@ -214,7 +214,7 @@ impl Inquiry<'_> {
         });
         told.next().map(|moment| Notice {
             after: moment.at - began,
-            event: moment.event,
+            event: Some(moment.event),
         })
     }
 
@@ -240,53 +240,52 @@ impl Inquiry<'_> {
 
     /// Whether an event about a node that it struck may be its doing.
     fn tells(&self, event: &Event) -> bool {
+        let fault = self.window.occurrence.fault;
         match event {
             Event::AttemptEnded {
                 cause: Some(cause), ..
-            } => !cause.is_planned(),
-            _ if only_dials(self.window.occurrence.fault) => false,
+            } => may_cause(fault, *cause),
+            _ if only_dials(fault) => false,
             Event::Disconnected { cause, .. }
             | Event::StateChanged {
                 cause: Some(cause), ..
-            } => !cause.is_planned(),
-            Event::RetryScheduled { .. } | Event::Throttled { .. } | Event::Unhealthy { .. } => {
-                true
-            }
+            } => may_cause(fault, *cause),
+            Event::Throttled { .. } => matches!(fault, Fault::Throttle(_)),
+            Event::RetryScheduled { .. } | Event::Unhealthy { .. } => true,
             _ => false,
         }
     }
 
+    /// Of several struck the first that was Ready again.
     fn recovery(&self) -> Recovery {
         let lanes = self.timeline.lanes.iter().zip(&self.struck);
-        let each = lanes.filter(|(_, struck)| **struck).map(|(lane, _)| {
-            let mut recovery = Recovery::NotConnected;
-            for band in &lane.bands {
-                let ready = band.state == State::Ready;
-                let in_force = band.from <= self.felt && self.window.began <= band.to;
-                recovery = match (recovery, ready) {
-                    // Of several losses the last counts, as the fault is over only after it.
-                    (Recovery::NotConnected | Recovery::Kept | Recovery::ReadyAt(_), true)
-                        if in_force
-                            && self.window.began < band.to
-                            && band.to <= self.felt
-                            && band.to < self.timeline.ends =>
-                    {
-                        Recovery::Lost
-                    }
-                    (Recovery::NotConnected, true) if in_force => Recovery::Kept,
-                    (Recovery::Lost, true) => Recovery::ReadyAt(band.from),
-                    (recovery, _) => recovery,
-                };
-            }
-            recovery
-        });
+        let struck = lanes.filter(|(_, struck)| **struck);
         let rank = |recovery: &Recovery| match recovery {
             Recovery::ReadyAt(at) => (0, *at),
             Recovery::Lost => (1, Instant::ORIGIN),
             Recovery::Kept => (2, Instant::ORIGIN),
             Recovery::NotConnected => (3, Instant::ORIGIN),
         };
-        each.min_by_key(rank).unwrap_or(Recovery::NotConnected)
+        let recoveries = struck.map(|(lane, _)| self.recovery_of(lane));
+        recoveries
+            .min_by_key(rank)
+            .unwrap_or(Recovery::NotConnected)
+    }
+
+    fn recovery_of(&self, lane: &Lane) -> Recovery {
+        let began = self.window.began;
+        let ends = self.timeline.shutdown.unwrap_or(self.timeline.ends);
+        let ready = || lane.bands.iter().filter(|band| band.state == State::Ready);
+        let ready_after = |at| ready().map(|band| band.from).find(|from| *from > at);
+        let in_force = |at: &Instant| began <= *at && *at <= self.felt && *at < ends;
+        // Of several losses the last counts, as the fault is over only after it.
+        let lost = ready().map(|band| band.to).rfind(in_force);
+        let was_ready = ready().any(|band| band.from <= began && began <= band.to);
+        match (lost, was_ready) {
+            (Some(lost), _) => ready_after(lost).map_or(Recovery::Lost, Recovery::ReadyAt),
+            (None, true) => Recovery::Kept,
+            (None, false) => ready_after(began).map_or(Recovery::NotConnected, Recovery::ReadyAt),
+        }
     }
 
     fn silence(&self, silences: &[Silence]) -> Duration {
@@ -302,30 +301,40 @@ impl Inquiry<'_> {
     }
 
     fn count_requests(&self, incident: &mut Incident) {
+        let began = self.window.began;
         for request in &self.timeline.requests {
             if request.submitted > self.felt {
                 break;
             }
-            let lost = request.handovers.iter().any(|handover| {
-                self.struck[handover.lane]
-                    && handover.fate == Fate::Lost
-                    && handover.at <= self.over
-                    && self.window.began <= handover.until
-                    && handover.until <= self.felt.max(handover.at + AFTERMATH)
-            });
+            let mut handovers = request.handovers.iter();
+            let lost = handovers.find(|handover| self.is_lost(handover));
             let failed = request.failed();
-            if lost {
+            if let Some(handover) = lost {
                 incident.lost += 1;
                 incident.rescued += u32::from(request.answered().is_some());
                 incident.failed += u32::from(failed.is_some());
+                let after = handover.until - began;
+                if incident.notice.is_none_or(|notice| after < notice.after) {
+                    incident.notice = Some(Notice { after, event: None });
+                }
             }
-            let unsent = request.handovers.is_empty()
-                && failed.is_some_and(|(at, _)| self.window.began <= at && at <= self.felt);
+            let unsent = self.window.place == Place::All
+                && request.handovers.is_empty()
+                && failed.is_some_and(|(at, _)| began <= at && at <= self.felt);
             incident.unsent += u32::from(unsent);
-            if let Some((_, reason)) = failed.filter(|_| lost || unsent) {
+            if let Some((_, reason)) = failed.filter(|_| lost.is_some() || unsent) {
                 incident.reason.get_or_insert(reason);
             }
         }
+    }
+
+    /// Whether a hand-over was lost where and while the fault was in force.
+    fn is_lost(&self, handover: &Handover) -> bool {
+        self.struck[handover.lane]
+            && handover.fate == Fate::Lost
+            && handover.at <= self.over
+            && self.window.began <= handover.until
+            && !only_dials(self.window.occurrence.fault)
     }
 
     fn count_answers(&self, incident: &mut Incident) {
@@ -380,13 +389,45 @@ const fn only_dials(fault: Fault) -> bool {
     )
 }
 
+/// Whether a fault can end something for this cause: of faults that overlap the one that did it is told.
+const fn may_cause(fault: Fault, cause: Cause) -> bool {
+    match cause {
+        Cause::ResolveFailed | Cause::NoAddress => {
+            matches!(fault, Fault::NameFails | Fault::NameIsEmpty)
+        }
+        Cause::Refused => matches!(fault, Fault::Crash | Fault::Drain | Fault::Refuse),
+        Cause::Unreachable => matches!(fault, Fault::Unreachable),
+        Cause::CredentialsRejected => matches!(fault, Fault::RejectCredentials),
+        Cause::Malformed | Cause::ProtocolError => matches!(fault, Fault::Garble),
+        Cause::PeerDraining => matches!(fault, Fault::Drain),
+        Cause::Reset | Cause::PeerClosed | Cause::Io => matches!(
+            fault,
+            Fault::Crash | Fault::Drain | Fault::Reset | Fault::HalfOpen
+        ),
+        // What remains came too late, or not at all.
+        _ => {
+            let other = matches!(
+                fault,
+                Fault::NameFails
+                    | Fault::NameIsEmpty
+                    | Fault::Refuse
+                    | Fault::Unreachable
+                    | Fault::RejectCredentials
+                    | Fault::Reset
+                    | Fault::NotListed
+            );
+            !other && !cause.is_planned()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::string::ToString;
 
     use super::{super::testing, *};
     use crate::{
-        Cause, RefreshResult, SourceId,
+        RefreshResult, SourceId,
         sim::{Target, Trace},
     };
 
@@ -420,10 +461,10 @@ mod tests {
     #[test]
     fn the_account_of_a_crash_reads_as_a_few_lines() {
         let text = first(&testing::crash()).to_string();
-        let expected = "  1. crash, server 1 (10.0.0.2:9092), 1s to 3s
+        let expected = "  1. crash, server 1 (10.0.0.2:9092), at 1s for 2s
      connection lost after 10ms (I/O error); 2 requests lost there: 1 failed, 1 answered after a \
              retry; why: disconnected: I/O error
-     its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready again 200ms after its end; \
+     its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready 200ms after its end; \
              longest without an answer 120ms";
         assert_eq!(text, expected);
     }

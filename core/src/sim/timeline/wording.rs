@@ -8,22 +8,21 @@ use super::{Human, Incident, Place, Recovery, Share, count, human};
 use crate::{Event, Instant, NodeState, RefreshResult};
 
 impl Incident {
-    /// `5s to 12s`.
+    /// `at 5s for 7s`.
     pub(super) fn time(&self) -> String {
-        let since = |at: Instant| Human(at - Instant::ORIGIN);
-        match self.window.ended {
-            _ if self.window.occurrence.fault.is_instant() => {
-                format!("at {}", since(self.window.began))
-            }
-            Some(ended) => format!("{} to {}", since(self.window.began), since(ended)),
-            None => format!("{} to the end", since(self.window.began)),
+        let (began, ended) = (self.window.began, self.window.ended);
+        let at = Human(began - Instant::ORIGIN);
+        match ended {
+            _ if self.window.occurrence.fault.is_instant() => format!("at {at}"),
+            Some(ended) => format!("at {at} for {}", Human(ended - began)),
+            None => format!("at {at}, not over at the end"),
         }
     }
 
     /// How and when the client noticed.
     pub(super) fn noticed(&self) -> String {
         match (&self.notice, self.window.place) {
-            (Some(notice), _) => what(&notice.event, Human(notice.after)),
+            (Some(notice), _) => what(notice.event.as_ref(), Human(notice.after)),
             (None, Place::Client) => String::from("the client slept"),
             (None, _) => String::from("not noticed"),
         }
@@ -128,30 +127,25 @@ impl Incident {
         text
     }
 
-    /// When all was well again.
-    pub(super) fn recovered(&self) -> String {
-        match (self.recovery, self.window.ended) {
-            _ if matches!(self.window.place, Place::List | Place::Client) => String::from("–"),
+    /// When all was well again; of no meaning where no server was struck.
+    pub(super) fn recovered(&self) -> Option<String> {
+        if matches!(self.window.place, Place::List | Place::Client) {
+            return None;
+        }
+        Some(match (self.recovery, self.window.ended) {
             (Recovery::Kept, _) => String::from("stayed Ready"),
             (Recovery::NotConnected, _) => String::from("was not connected"),
             (Recovery::Lost, _) => String::from("not Ready again"),
-            (Recovery::ReadyAt(at), Some(ended)) if ended <= at => match ended == at {
-                true => String::from("Ready again at its end"),
-                false => {
-                    let of = match self.window.occurrence.fault.is_instant() {
-                        true => "later",
-                        false => "after its end",
-                    };
-                    format!("Ready again {} {of}", Human(at - ended))
-                }
-            },
-            (Recovery::ReadyAt(at), _) => {
-                format!(
-                    "Ready again {} after it began",
-                    Human(at - self.window.began)
-                )
+            (Recovery::ReadyAt(at), Some(ended)) if self.window.occurrence.fault.is_instant() => {
+                format!("Ready {} later", Human(at - ended))
             }
-        }
+            (Recovery::ReadyAt(at), Some(ended)) if ended <= at => {
+                format!("Ready {} after its end", Human(at - ended))
+            }
+            (Recovery::ReadyAt(at), _) => {
+                format!("Ready {} after it began", Human(at - self.window.began))
+            }
+        })
     }
 
     /// Whom it struck, shortly.
@@ -177,7 +171,10 @@ fn percent(part: u32, of: u32) -> String {
 }
 
 /// An event in a few words, and how long it took.
-fn what(event: &Event, after: Human) -> String {
+fn what(event: Option<&Event>, after: Human) -> String {
+    let Some(event) = event else {
+        return format!("first request lost after {after}");
+    };
     match event {
         Event::Disconnected { cause, .. }
         | Event::StateChanged {
@@ -212,8 +209,8 @@ impl fmt::Display for Incident {
         writeln!(f, "{number:>3}. {name}, {}, {}", self.whom, self.time())?;
         writeln!(f, "     {}; {}", self.noticed(), self.requests())?;
         write!(f, "     {}", self.traffic())?;
-        if self.recovered() != "–" {
-            write!(f, "; {}", self.recovered())?;
+        if let Some(recovered) = self.recovered() {
+            write!(f, "; {recovered}")?;
         }
         write!(f, "; longest without an answer {}", Human(self.silence))
     }

@@ -39,11 +39,8 @@ impl Picture<'_> {
         self.y += LINE + 3.0;
         self.canvas
             .text("name", 12.0, self.y, Anchor::Start, &heading);
-        let recovered = incident.recovered();
         let mut parts = vec![incident.noticed(), incident.requests(), incident.traffic()];
-        if recovered != "–" {
-            parts.push(recovered);
-        }
+        parts.extend(incident.recovered());
         parts.push(format!(
             "longest without an answer {}",
             Human(incident.silence)
@@ -54,35 +51,37 @@ impl Picture<'_> {
         }
     }
 
+    /// What matters most of each, on as few lines as hold it.
     fn columns(&mut self, incidents: &[Incident]) {
-        let half = incidents.len().div_ceil(2);
-        for (place, incident) in incidents.iter().enumerate() {
-            let (x, row) = match place < half {
-                true => (12.0, place),
-                false => (WIDTH / 2.0, place - half),
-            };
-            let y = self.y + LINE * (row + 1) as f64;
-            let (number, name) = (incident.number, incident.name());
-            let heading = format!("{number} {name} · {}", incident.place());
-            self.canvas.text("name", x, y, Anchor::Start, &heading);
-            let x = x + bold_width(&heading, SIZE) + 8.0;
-            let mut parts = vec![incident.noticed(), incident.recovered()];
-            if incident.lost + incident.unsent > 0 {
-                parts.insert(1, incident.requests());
-            }
-            let end = if place < half {
-                WIDTH / 2.0 - 8.0
-            } else {
-                RIGHT
-            };
-            let lines = wrap(&parts, end - x);
-            let mut text = lines.first().cloned().unwrap_or_default();
-            if lines.len() > 1 {
-                text.push('…');
-            }
-            self.canvas.text("", x, y, Anchor::Start, &text);
+        let (left, right) = incidents.split_at(incidents.len().div_ceil(2));
+        let top = self.y;
+        let mut lowest = top;
+        for (x, incidents) in [(12.0, left), (WIDTH / 2.0 + 6.0, right)] {
+            self.y = top;
+            incidents
+                .iter()
+                .for_each(|incident| self.short(incident, x));
+            lowest = lowest.max(self.y);
         }
-        self.y += LINE * half as f64;
+        self.y = lowest;
+    }
+
+    fn short(&mut self, incident: &Incident, x: f64) {
+        let (number, name) = (incident.number, incident.name());
+        let heading = format!("{number} {name} · {}", incident.place());
+        let mut parts = vec![incident.noticed()];
+        if incident.lost + incident.unsent > 0 {
+            parts.push(incident.requests());
+        }
+        parts.extend(incident.recovered());
+        let after = bold_width(&heading, SIZE) + 8.0;
+        let lines = wrap(&parts, WIDTH / 2.0 - 20.0 - after);
+        self.canvas
+            .text("name", x, self.y + LINE, Anchor::Start, &heading);
+        for line in &lines {
+            self.y += LINE;
+            self.canvas.text("", x + after, self.y, Anchor::Start, line);
+        }
     }
 }
 
