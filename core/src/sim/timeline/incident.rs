@@ -21,7 +21,13 @@ const BEFORE: Duration = Duration::from_secs(10);
 /// What a client did about a fault, as far as its trace shows it.
 ///
 /// Faults that overlap are each told alone, so one loss can be told of both. [`Display`](core::fmt::Display)
-/// is a few lines of text.
+/// is three lines of text:
+///
+/// ```text
+///   1. crash, server 1 (10.0.0.2:9092), at 1s for 2s
+///      connection lost after 10ms (I/O error); 2 requests lost there, all answered after a retry
+///      its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready 200ms after its end; …
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Incident {
     /// Its number in the pictures, from 1: the order in which the faults began.
@@ -92,6 +98,14 @@ pub enum Recovery {
 
 impl Timeline {
     /// What the client did about each fault, in the order of [`faults`](Self::faults).
+    ///
+    /// ```
+    /// # use redial::sim::{Timeline, Trace};
+    /// # let trace = Trace::default();
+    /// for incident in Timeline::of(&trace, 0).incidents() {
+    ///     println!("{incident}");
+    /// }
+    /// ```
     #[must_use]
     pub fn incidents(&self) -> Vec<Incident> {
         let silences = silences(self);

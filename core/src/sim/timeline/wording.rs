@@ -149,6 +149,7 @@ impl Incident {
     }
 
     /// Whom it struck, shortly.
+    #[cfg(feature = "sim-svg")]
     pub(super) fn place(&self) -> String {
         let server = self.whom.split_once(" (").map(|(server, _)| server);
         String::from(server.unwrap_or(&self.whom))
