@@ -25,7 +25,7 @@ const BEFORE: Duration = Duration::from_secs(10);
 ///
 /// ```text
 ///   1. crash, server 1 (10.0.0.2:9092), at 1s for 2s
-///      connection lost after 10ms (I/O error); 2 requests lost there, all answered after a retry
+///      connection lost after 10ms (I/O error); 2 requests lost, all answered after a retry
 ///      its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready 200ms after its end; …
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -476,7 +476,7 @@ mod tests {
     fn the_account_of_a_crash_reads_as_a_few_lines() {
         let text = first(&testing::crash()).to_string();
         let expected = "  1. crash, server 1 (10.0.0.2:9092), at 1s for 2s
-     connection lost after 10ms (I/O error); 2 requests lost there: 1 failed, 1 answered after a \
+     connection lost after 10ms (I/O error); 2 requests lost: 1 failed, 1 answered after a \
              retry; why: disconnected: I/O error
      its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready 200ms after its end; \
              longest without an answer 120ms";

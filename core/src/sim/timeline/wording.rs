@@ -28,33 +28,15 @@ impl Incident {
         }
     }
 
-    /// What became of the requests that it hit.
-    pub(super) fn requests(&self) -> String {
+    /// What became of the requests that it hit: at least one part.
+    pub(super) fn requests(&self) -> Vec<String> {
         let mut parts = Vec::new();
-        match (self.lost, self.rescued, self.failed) {
-            (0, ..) => {}
-            (lost, rescued, 0) if lost == rescued => parts.push(format!(
-                "{} lost there, all answered after a retry",
-                count(lost as usize, "request")
-            )),
-            (lost, rescued, failed) => {
-                let others = lost - rescued - failed;
-                let mut fates = Vec::new();
-                for (number, fate) in [
-                    (failed, "failed"),
-                    (rescued, "answered after a retry"),
-                    (others, "given up by the application"),
-                ] {
-                    if number > 0 {
-                        fates.push(format!("{number} {fate}"));
-                    }
-                }
-                let fates = fates.join(", ");
-                parts.push(format!(
-                    "{} lost there: {fates}",
-                    count(lost as usize, "request")
-                ));
-            }
+        if self.lost > 0 {
+            let lost = count(self.lost as usize, "request");
+            parts.push(match self.lost == self.rescued {
+                true => format!("{lost} lost, all answered after a retry"),
+                false => format!("{lost} lost: {}", self.fates()),
+            });
         }
         if self.unsent > 0 {
             parts.push(format!("{} failed unsent", self.unsent));
@@ -63,23 +45,32 @@ impl Incident {
             parts.push(format!("why: {reason}"));
         }
         if self.hedges > 0 {
-            parts.push(format!(
-                "{} to other nodes",
-                count(self.hedges as usize, "hedge")
-            ));
+            parts.push(count(self.hedges as usize, "hedge"));
         }
         let (before, during) = self.slowest;
         if during > before * 2 && during > Duration::from_millis(50) {
-            parts.push(format!(
-                "slowest answer {} (before {})",
-                Human(during),
-                Human(before)
-            ));
+            let (before, during) = (Human(before), Human(during));
+            parts.push(format!("slowest answer {during} (before {before})"));
         }
-        match parts.is_empty() {
-            true => String::from("no request lost"),
-            false => parts.join("; "),
+        if parts.is_empty() {
+            parts.push(String::from("no request lost"));
         }
+        parts
+    }
+
+    /// What became of those that were lost.
+    fn fates(&self) -> String {
+        let others = self.lost - self.rescued - self.failed;
+        let fates = [
+            (self.failed, "failed"),
+            (self.rescued, "answered after a retry"),
+            (others, "without an end"),
+        ];
+        let some = fates.into_iter().filter(|(number, _)| *number > 0);
+        let fates: Vec<String> = some
+            .map(|(number, fate)| format!("{number} {fate}"))
+            .collect();
+        fates.join(", ")
     }
 
     /// Where the traffic went.
@@ -208,7 +199,8 @@ impl fmt::Display for Incident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (number, name) = (self.number, self.name());
         writeln!(f, "{number:>3}. {name}, {}, {}", self.whom, self.time())?;
-        writeln!(f, "     {}; {}", self.noticed(), self.requests())?;
+        let requests = self.requests().join("; ");
+        writeln!(f, "     {}; {requests}", self.noticed())?;
         write!(f, "     {}", self.traffic())?;
         if let Some(recovered) = self.recovered() {
             write!(f, "; {recovered}")?;

@@ -3,7 +3,7 @@
 use std::{format, string::String, vec::Vec};
 
 use super::{
-    Picture, RIGHT,
+    LEFT, Picture, RIGHT,
     canvas::{Anchor, bold_width},
     labels::SIZE,
 };
@@ -157,10 +157,14 @@ fn join(bars: &mut [FaultBar]) {
         let soon = first.to <= next.from && next.from - first.to <= SOON;
         if outside && soon {
             let label = format!("{}, {}", first.label, next.label);
-            *next = FaultBar::new(label, next.instant, next.from, next.to);
-            if next.text < next.from {
-                next.text = first.from - 6.0 - next.wide;
+            let mut joined = FaultBar::new(label, next.instant, next.from, next.to);
+            if joined.text < joined.from {
+                joined.text = first.from - 6.0 - joined.wide;
             }
+            if joined.text < LEFT {
+                continue;
+            }
+            *next = joined;
             (first.label, first.text, first.wide) = (String::new(), first.from, 0.0);
         }
     }
