@@ -2,26 +2,21 @@
 
 use core::time::Duration;
 
-use std::{format, string::String, vec::Vec};
+use std::{string::String, vec::Vec};
 
-use super::{
-    Fate, Place, State, Timeline, Window,
-    silence::{Silence, silences},
-};
-use crate::{Event, Instant, Reason, sim::Fault};
-
-/// After a fault is over, its consequences may still arrive for so long.
-const GRACE: Duration = Duration::from_secs(1);
-/// The consequences of a fault that happens at one instant may be so late: a connection that has died
-/// without a word is found out by a timeout.
-const AFTERMATH: Duration = Duration::from_secs(60);
-/// What was usual before a fault is taken from so long at least.
-const BEFORE: Duration = Duration::from_secs(10);
+use super::{Timeline, Window, silence::silences};
+use crate::{Event, Instant, Reason};
 
 /// What a client did about a fault, as far as its trace shows it.
 ///
 /// Faults that overlap are each told alone, so one loss can be told of both. [`Display`](core::fmt::Display)
-/// is a few lines of text.
+/// is three lines of text:
+///
+/// ```text
+///   1. crash, server 1 (10.0.0.2:9092), at 1s for 2s
+///      connection lost after 10ms (I/O error); 2 requests lost, all answered after a retry
+///      its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready 200ms after its end; …
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Incident {
     /// Its number in the pictures, from 1: the order in which the faults began.
@@ -59,8 +54,8 @@ pub struct Incident {
 pub struct Notice {
     /// So long after it began.
     pub after: Duration,
-    /// The event.
-    pub event: Event,
+    /// The event; `None`: that a request was not answered.
+    pub event: Option<Event>,
 }
 
 /// Who answered.
@@ -82,9 +77,9 @@ pub struct Share {
 pub enum Recovery {
     /// It was not lost.
     Kept,
-    /// There was none.
+    /// There was none, and none came.
     NotConnected,
-    /// It was lost, and the node was Ready again then.
+    /// It was lost or there was none, and the node was Ready then.
     ReadyAt(Instant),
     /// It was lost, and the node was not Ready again.
     Lost,
@@ -92,6 +87,14 @@ pub enum Recovery {
 
 impl Timeline {
     /// What the client did about each fault, in the order of [`faults`](Self::faults).
+    ///
+    /// ```
+    /// # use redial::sim::{Timeline, Trace};
+    /// # let trace = Trace::default();
+    /// for incident in Timeline::of(&trace, 0).incidents() {
+    ///     println!("{incident}");
+    /// }
+    /// ```
     #[must_use]
     pub fn incidents(&self) -> Vec<Incident> {
         let silences = silences(self);
@@ -99,285 +102,6 @@ impl Timeline {
         let inquiries = windows.map(|(index, window)| self.inquiry(index, window));
         inquiries.map(|inquiry| inquiry.report(&silences)).collect()
     }
-
-    fn inquiry<'a>(&'a self, index: usize, window: &'a Window) -> Inquiry<'a> {
-        let struck = |lane: usize| match window.place {
-            Place::Lane(place) => lane == place,
-            Place::All => true,
-            Place::List | Place::Client => false,
-        };
-        let struck: Vec<bool> = (0..self.lanes.len()).map(struck).collect();
-        let (over, felt) = match window.occurrence.fault.is_instant() {
-            false => {
-                let over = window.ended_or(self.ends);
-                (over, over + GRACE)
-            }
-            // It works until the connections are found out.
-            true => {
-                let lanes = self
-                    .lanes
-                    .iter()
-                    .zip(&struck)
-                    .filter(|(_, struck)| **struck);
-                let losses = lanes.filter_map(|(lane, _)| {
-                    let mut bands = lane.bands.iter().filter(|band| band.state == State::Ready);
-                    let lost = bands.find(|band| band.to >= window.began)?;
-                    Some(lost.to.min(window.began + AFTERMATH))
-                });
-                let over = losses.max().unwrap_or(window.began).min(self.ends);
-                (over, window.began + AFTERMATH)
-            }
-        };
-        Inquiry {
-            timeline: self,
-            index,
-            window,
-            over,
-            felt,
-            struck,
-        }
-    }
-}
-
-/// A fault that is looked into.
-struct Inquiry<'a> {
-    timeline: &'a Timeline,
-    index: usize,
-    window: &'a Window,
-    /// When it was over; for one of an instant: when what it struck had been found out.
-    over: Instant,
-    /// Until when what happens is put down to it.
-    felt: Instant,
-    /// Which lanes it struck.
-    struck: Vec<bool>,
-}
-
-impl Inquiry<'_> {
-    fn report(&self, silences: &[Silence]) -> Incident {
-        let mut incident = Incident {
-            number: self.index + 1,
-            window: *self.window,
-            whom: self.whom(),
-            notice: self.notice(),
-            lost: 0,
-            rescued: 0,
-            failed: 0,
-            unsent: 0,
-            reason: None,
-            hedges: self.hedges(),
-            shares: Vec::new(),
-            slowest: (Duration::ZERO, Duration::ZERO),
-            recovery: self.recovery(),
-            silence: self.silence(silences),
-        };
-        self.count_requests(&mut incident);
-        self.count_answers(&mut incident);
-        incident
-    }
-
-    fn whom(&self) -> String {
-        match self.window.place {
-            Place::All => String::from("all servers"),
-            Place::List => String::from("the server list"),
-            Place::Client => String::from("the client's machine"),
-            Place::Lane(lane) => {
-                let lane = &self.timeline.lanes[lane];
-                match (&lane.endpoint, lane.server) {
-                    (Some(_), Some(server)) => format!("server {server} ({})", lane.name()),
-                    _ => lane.name(),
-                }
-            }
-        }
-    }
-
-    fn notice(&self) -> Option<Notice> {
-        let began = self.window.began;
-        let moments = &self.timeline.moments;
-        let first = moments.partition_point(|moment| moment.at < began);
-        let felt = moments[first..]
-            .iter()
-            .take_while(|moment| moment.at <= self.felt);
-        let mut told = felt.filter(|moment| match moment.lane {
-            _ if matches!(moment.event, Event::AttemptStarted { hedge: true, .. }) => {
-                self.in_setup(moment.at)
-            }
-            Some(lane) => self.struck[lane] && self.tells(&moment.event),
-            None => match moment.event {
-                Event::Refreshed { result, .. } => {
-                    self.window.place == Place::List && result.is_failure()
-                }
-                Event::ListChanged { removed, .. } => {
-                    self.window.occurrence.fault == Fault::NotListed && removed > 0
-                }
-                _ => false,
-            },
-        });
-        told.next().map(|moment| Notice {
-            after: moment.at - began,
-            event: moment.event,
-        })
-    }
-
-    fn hedges(&self) -> u32 {
-        let during = |at| self.window.began <= at && at <= self.felt;
-        let hedges = self.timeline.moments.iter().filter(|moment| {
-            matches!(moment.event, Event::AttemptStarted { hedge: true, .. })
-                && during(moment.at)
-                && self.in_setup(moment.at)
-        });
-        hedges.count() as u32
-    }
-
-    /// Whether a node that it struck was in setup, for some time already.
-    fn in_setup(&self, at: Instant) -> bool {
-        let lanes = self.timeline.lanes.iter().zip(&self.struck);
-        let mut struck = lanes.filter(|(_, struck)| **struck);
-        struck.any(|(lane, _)| {
-            let band = lane.at(at);
-            band.is_some_and(|band| band.state.is_setup() && band.from < at)
-        })
-    }
-
-    /// Whether an event about a node that it struck may be its doing.
-    fn tells(&self, event: &Event) -> bool {
-        match event {
-            Event::AttemptEnded {
-                cause: Some(cause), ..
-            } => !cause.is_planned(),
-            _ if only_dials(self.window.occurrence.fault) => false,
-            Event::Disconnected { cause, .. }
-            | Event::StateChanged {
-                cause: Some(cause), ..
-            } => !cause.is_planned(),
-            Event::RetryScheduled { .. } | Event::Throttled { .. } | Event::Unhealthy { .. } => {
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn recovery(&self) -> Recovery {
-        let lanes = self.timeline.lanes.iter().zip(&self.struck);
-        let each = lanes.filter(|(_, struck)| **struck).map(|(lane, _)| {
-            let mut recovery = Recovery::NotConnected;
-            for band in &lane.bands {
-                let ready = band.state == State::Ready;
-                let in_force = band.from <= self.felt && self.window.began <= band.to;
-                recovery = match (recovery, ready) {
-                    // Of several losses the last counts, as the fault is over only after it.
-                    (Recovery::NotConnected | Recovery::Kept | Recovery::ReadyAt(_), true)
-                        if in_force
-                            && self.window.began < band.to
-                            && band.to <= self.felt
-                            && band.to < self.timeline.ends =>
-                    {
-                        Recovery::Lost
-                    }
-                    (Recovery::NotConnected, true) if in_force => Recovery::Kept,
-                    (Recovery::Lost, true) => Recovery::ReadyAt(band.from),
-                    (recovery, _) => recovery,
-                };
-            }
-            recovery
-        });
-        let rank = |recovery: &Recovery| match recovery {
-            Recovery::ReadyAt(at) => (0, *at),
-            Recovery::Lost => (1, Instant::ORIGIN),
-            Recovery::Kept => (2, Instant::ORIGIN),
-            Recovery::NotConnected => (3, Instant::ORIGIN),
-        };
-        each.min_by_key(rank).unwrap_or(Recovery::NotConnected)
-    }
-
-    fn silence(&self, silences: &[Silence]) -> Duration {
-        let began = self.window.began;
-        let first = silences.partition_point(|silence| silence.to <= began);
-        let overlap = silences[first..]
-            .iter()
-            .take_while(|silence| silence.from <= self.over);
-        let longest = overlap
-            .map(|silence| silence.to - silence.from.max(began))
-            .max();
-        longest.unwrap_or_default()
-    }
-
-    fn count_requests(&self, incident: &mut Incident) {
-        for request in &self.timeline.requests {
-            if request.submitted > self.felt {
-                break;
-            }
-            let lost = request.handovers.iter().any(|handover| {
-                self.struck[handover.lane]
-                    && handover.fate == Fate::Lost
-                    && handover.at <= self.over
-                    && self.window.began <= handover.until
-                    && handover.until <= self.felt.max(handover.at + AFTERMATH)
-            });
-            let failed = request.failed();
-            if lost {
-                incident.lost += 1;
-                incident.rescued += u32::from(request.answered().is_some());
-                incident.failed += u32::from(failed.is_some());
-            }
-            let unsent = request.handovers.is_empty()
-                && failed.is_some_and(|(at, _)| self.window.began <= at && at <= self.felt);
-            incident.unsent += u32::from(unsent);
-            if let Some((_, reason)) = failed.filter(|_| lost || unsent) {
-                incident.reason.get_or_insert(reason);
-            }
-        }
-    }
-
-    fn count_answers(&self, incident: &mut Incident) {
-        let began = self.window.began;
-        let length = (self.over - began).max(BEFORE);
-        let earliest = Instant::ORIGIN + (began - Instant::ORIGIN).saturating_sub(length);
-        let over = match self.window.occurrence.fault.is_instant() {
-            true => self.over.max(began + BEFORE).min(self.timeline.ends),
-            false => self.over,
-        };
-        let lanes = self.timeline.lanes.iter().zip(&self.struck);
-        incident.shares = lanes
-            .map(|(lane, struck)| Share {
-                name: lane.name(),
-                struck: *struck,
-                before: 0,
-                during: 0,
-            })
-            .collect();
-        let (mut before, mut during) = incident.slowest;
-        let requests = &self.timeline.requests;
-        for handover in requests.iter().flat_map(|request| &request.handovers) {
-            if handover.fate != Fate::Answered || handover.until < earliest {
-                continue;
-            }
-            let share = &mut incident.shares[handover.lane];
-            let took = handover.until - handover.at;
-            if handover.until < began {
-                share.before += 1;
-                before = before.max(if share.struck { took } else { Duration::ZERO });
-            } else if handover.at <= over {
-                share.during += u32::from(handover.until <= over);
-                during = during.max(if share.struck { took } else { Duration::ZERO });
-            }
-        }
-        incident.slowest = (before, during);
-    }
-}
-
-/// Whether a fault leaves connections alone that are up.
-const fn only_dials(fault: Fault) -> bool {
-    matches!(
-        fault,
-        Fault::RejectCredentials
-            | Fault::Refuse
-            | Fault::Unreachable
-            | Fault::BlackHole
-            | Fault::NameFails
-            | Fault::NameHangs
-            | Fault::NameIsEmpty
-            | Fault::NameMoves(_)
-    )
 }
 
 #[cfg(test)]
@@ -387,7 +111,7 @@ mod tests {
     use super::{super::testing, *};
     use crate::{
         Cause, RefreshResult, SourceId,
-        sim::{Target, Trace},
+        sim::{Fault, Target, Trace},
     };
 
     fn first(trace: &Trace) -> Incident {
@@ -420,10 +144,10 @@ mod tests {
     #[test]
     fn the_account_of_a_crash_reads_as_a_few_lines() {
         let text = first(&testing::crash()).to_string();
-        let expected = "  1. crash, server 1 (10.0.0.2:9092), 1s to 3s
-     connection lost after 10ms (I/O error); 2 requests lost there: 1 failed, 1 answered after a \
+        let expected = "  1. crash, server 1 (10.0.0.2:9092), at 1s for 2s
+     connection lost after 10ms (I/O error); 2 requests lost: 1 failed, 1 answered after a \
              retry; why: disconnected: I/O error
-     its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready again 200ms after its end; \
+     its share 30% → 0%; most gained by 10.0.0.3:9092: 30% → 45%; Ready 200ms after its end; \
              longest without an answer 120ms";
         assert_eq!(text, expected);
     }
@@ -469,6 +193,29 @@ mod tests {
             .ends(1_000, 5_000, Target::Server(0), Fault::BlackHole)
             .trace();
         assert_eq!(first(&trace).notice, None);
+    }
+
+    #[test]
+    fn of_many_nodes_those_that_were_lost_are_told() {
+        let trace = testing::script()
+            .node(0)
+            .node(1)
+            .node(2)
+            .ready(0, 10)
+            .ready(1, 10)
+            .at(1_000)
+            .begins(1_000, 1_000, Target::All, Fault::Crash)
+            .at(1_010)
+            .lose(1, Cause::Io)
+            .at(1_500)
+            .ready(2, 10)
+            .at(2_000)
+            .ends(1_000, 1_000, Target::All, Fault::Crash)
+            .at(2_500)
+            .ready(1, 10)
+            .trace();
+        let again = Instant::from_millis(2_510);
+        assert_eq!(first(&trace).recovery, Recovery::ReadyAt(again));
     }
 
     #[test]

@@ -122,9 +122,13 @@ impl Lane {
         });
     }
 
-    /// From now on this is true besides.
+    /// This is true besides; if it is so already, until the later of the two ends.
     pub(super) fn lay_over(&mut self, state: State, from: Instant, to: Instant) {
-        self.overlays.push(Band { state, from, to });
+        let mut overlays = self.overlays.iter_mut().rev();
+        match overlays.find(|band| band.state == state && from <= band.to) {
+            Some(band) => band.to = band.to.max(to),
+            None => self.overlays.push(Band { state, from, to }),
+        }
     }
 
     /// What was true besides is no longer.
@@ -202,7 +206,8 @@ mod tests {
         let mut lane = Lane::new(None, None);
         lane.lay_over(State::Unhealthy, at(5), Instant::MAX);
         lane.uncover(State::Unhealthy, at(9));
-        lane.lay_over(State::Throttled, at(8), at(90));
+        lane.lay_over(State::Throttled, at(8), at(15));
+        lane.lay_over(State::Throttled, at(10), at(90));
         lane.finish(at(20));
         let ends: Vec<_> = lane.overlays.iter().map(|band| band.to).collect();
         assert_eq!(ends, [at(9), at(20)]);

@@ -3,6 +3,7 @@
 mod axis;
 mod human;
 mod incident;
+mod inquiry;
 mod lane;
 mod pack;
 mod reader;

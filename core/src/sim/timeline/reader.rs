@@ -87,8 +87,8 @@ impl Reader {
 
     fn begins(&mut self, at: Instant, occurrence: Occurrence) {
         let place = match (occurrence.fault, occurrence.target) {
-            (Fault::ListFails | Fault::ListHangs | Fault::ListIsEmpty, _) => Place::List,
             (Fault::Sleep, _) => Place::Client,
+            (fault, _) if fault.has_no_target() => Place::List,
             (_, Target::All) => Place::All,
             (_, Target::Server(number)) => {
                 let mut lanes = self.timeline.lanes.iter();
@@ -273,10 +273,7 @@ impl Reader {
             Event::Disconnected { connection, .. } if self.draining.remove(&connection) => {
                 lane.uncover(State::Draining, at);
             }
-            Event::Throttled { until, .. } => {
-                lane.uncover(State::Throttled, at);
-                lane.lay_over(State::Throttled, at, until);
-            }
+            Event::Throttled { until, .. } => lane.lay_over(State::Throttled, at, until),
             Event::Unhealthy { .. } => lane.lay_over(State::Unhealthy, at, Instant::MAX),
             Event::Healed { .. } => lane.uncover(State::Unhealthy, at),
             _ => {}
@@ -337,7 +334,7 @@ fn lanes(trace: &Trace, client: u32) -> Vec<Lane> {
                 target: Target::Server(number),
                 fault,
                 ..
-            }) if strikes_servers(*fault) => {
+            }) if !fault.has_no_target() => {
                 struck.insert(*number);
             }
             _ => {}
@@ -350,15 +347,6 @@ fn lanes(trace: &Trace, client: u32) -> Vec<Lane> {
     }
     lanes.sort_by_key(|lane| lane.server.map_or(u64::MAX, u64::from));
     lanes
-}
-
-/// Whether a fault strikes its target, and not a list or the client's machine.
-const fn strikes_servers(fault: Fault) -> bool {
-    let list = matches!(
-        fault,
-        Fault::ListFails | Fault::ListHangs | Fault::ListIsEmpty
-    );
-    !list && !matches!(fault, Fault::Sleep)
 }
 
 fn endpoints(list: &[NodeSpec]) -> Vec<Endpoint> {

@@ -39,17 +39,26 @@ impl Bucket {
 }
 
 impl Traffic {
-    /// The most that a node had in a bucket, answered or not.
+    /// What a full bar of a node stands for: all but the 2 % busiest buckets of nodes have no more.
     #[cfg(feature = "sim-svg")]
-    pub(super) fn most_at_a_node(&self) -> u32 {
+    pub(super) fn full_at_a_node(&self) -> u32 {
         let buckets = self.lanes.iter().flatten();
         let numbers = buckets.map(|bucket| bucket.answered + bucket.failed);
-        numbers.max().unwrap_or(0)
+        let mut numbers: Vec<u32> = numbers.filter(|number| *number > 0).collect();
+        numbers.sort_unstable();
+        numbers.get(numbers.len() * 98 / 100).copied().unwrap_or(1)
     }
 }
 
 impl Timeline {
     /// The requests in at most `most` buckets of equal, round length.
+    ///
+    /// ```
+    /// # use redial::sim::{Timeline, Trace};
+    /// let traffic = Timeline::of(&Trace::default(), 0).traffic(100);
+    /// let answered: u32 = traffic.all.iter().map(|bucket| bucket.answered).sum();
+    /// assert_eq!(answered, 0);
+    /// ```
     #[must_use]
     pub fn traffic(&self, most: usize) -> Traffic {
         let span = self.ends - Instant::ORIGIN;

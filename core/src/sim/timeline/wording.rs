@@ -8,54 +8,35 @@ use super::{Human, Incident, Place, Recovery, Share, count, human};
 use crate::{Event, Instant, NodeState, RefreshResult};
 
 impl Incident {
-    /// `5s to 12s`.
+    /// `at 5s for 7s`.
     pub(super) fn time(&self) -> String {
-        let since = |at: Instant| Human(at - Instant::ORIGIN);
-        match self.window.ended {
-            _ if self.window.occurrence.fault.is_instant() => {
-                format!("at {}", since(self.window.began))
-            }
-            Some(ended) => format!("{} to {}", since(self.window.began), since(ended)),
-            None => format!("{} to the end", since(self.window.began)),
+        let (began, ended) = (self.window.began, self.window.ended);
+        let at = Human(began - Instant::ORIGIN);
+        match ended {
+            _ if self.window.occurrence.fault.is_instant() => format!("at {at}"),
+            Some(ended) => format!("at {at} for {}", Human(ended - began)),
+            None => format!("at {at}, not over at the end"),
         }
     }
 
     /// How and when the client noticed.
     pub(super) fn noticed(&self) -> String {
         match (&self.notice, self.window.place) {
-            (Some(notice), _) => what(&notice.event, Human(notice.after)),
+            (Some(notice), _) => what(notice.event.as_ref(), Human(notice.after)),
             (None, Place::Client) => String::from("the client slept"),
             (None, _) => String::from("not noticed"),
         }
     }
 
-    /// What became of the requests that it hit.
-    pub(super) fn requests(&self) -> String {
+    /// What became of the requests that it hit: at least one part.
+    pub(super) fn requests(&self) -> Vec<String> {
         let mut parts = Vec::new();
-        match (self.lost, self.rescued, self.failed) {
-            (0, ..) => {}
-            (lost, rescued, 0) if lost == rescued => parts.push(format!(
-                "{} lost there, all answered after a retry",
-                count(lost as usize, "request")
-            )),
-            (lost, rescued, failed) => {
-                let others = lost - rescued - failed;
-                let mut fates = Vec::new();
-                for (number, fate) in [
-                    (failed, "failed"),
-                    (rescued, "answered after a retry"),
-                    (others, "given up by the application"),
-                ] {
-                    if number > 0 {
-                        fates.push(format!("{number} {fate}"));
-                    }
-                }
-                let fates = fates.join(", ");
-                parts.push(format!(
-                    "{} lost there: {fates}",
-                    count(lost as usize, "request")
-                ));
-            }
+        if self.lost > 0 {
+            let lost = count(self.lost as usize, "request");
+            parts.push(match self.lost == self.rescued {
+                true => format!("{lost} lost, all answered after a retry"),
+                false => format!("{lost} lost: {}", self.fates()),
+            });
         }
         if self.unsent > 0 {
             parts.push(format!("{} failed unsent", self.unsent));
@@ -64,23 +45,32 @@ impl Incident {
             parts.push(format!("why: {reason}"));
         }
         if self.hedges > 0 {
-            parts.push(format!(
-                "{} to other nodes",
-                count(self.hedges as usize, "hedge")
-            ));
+            parts.push(count(self.hedges as usize, "hedge"));
         }
         let (before, during) = self.slowest;
         if during > before * 2 && during > Duration::from_millis(50) {
-            parts.push(format!(
-                "slowest answer {} (before {})",
-                Human(during),
-                Human(before)
-            ));
+            let (before, during) = (Human(before), Human(during));
+            parts.push(format!("slowest answer {during} (before {before})"));
         }
-        match parts.is_empty() {
-            true => String::from("no request lost"),
-            false => parts.join("; "),
+        if parts.is_empty() {
+            parts.push(String::from("no request lost"));
         }
+        parts
+    }
+
+    /// What became of those that were lost.
+    fn fates(&self) -> String {
+        let others = self.lost - self.rescued - self.failed;
+        let fates = [
+            (self.failed, "failed"),
+            (self.rescued, "answered after a retry"),
+            (others, "without an end"),
+        ];
+        let some = fates.into_iter().filter(|(number, _)| *number > 0);
+        let fates: Vec<String> = some
+            .map(|(number, fate)| format!("{number} {fate}"))
+            .collect();
+        fates.join(", ")
     }
 
     /// Where the traffic went.
@@ -128,33 +118,29 @@ impl Incident {
         text
     }
 
-    /// When all was well again.
-    pub(super) fn recovered(&self) -> String {
-        match (self.recovery, self.window.ended) {
-            _ if matches!(self.window.place, Place::List | Place::Client) => String::from("–"),
+    /// When all was well again; of no meaning where no server was struck.
+    pub(super) fn recovered(&self) -> Option<String> {
+        if matches!(self.window.place, Place::List | Place::Client) {
+            return None;
+        }
+        Some(match (self.recovery, self.window.ended) {
             (Recovery::Kept, _) => String::from("stayed Ready"),
             (Recovery::NotConnected, _) => String::from("was not connected"),
             (Recovery::Lost, _) => String::from("not Ready again"),
-            (Recovery::ReadyAt(at), Some(ended)) if ended <= at => match ended == at {
-                true => String::from("Ready again at its end"),
-                false => {
-                    let of = match self.window.occurrence.fault.is_instant() {
-                        true => "later",
-                        false => "after its end",
-                    };
-                    format!("Ready again {} {of}", Human(at - ended))
-                }
-            },
-            (Recovery::ReadyAt(at), _) => {
-                format!(
-                    "Ready again {} after it began",
-                    Human(at - self.window.began)
-                )
+            (Recovery::ReadyAt(at), Some(ended)) if self.window.occurrence.fault.is_instant() => {
+                format!("Ready {} later", Human(at - ended))
             }
-        }
+            (Recovery::ReadyAt(at), Some(ended)) if ended <= at => {
+                format!("Ready {} after its end", Human(at - ended))
+            }
+            (Recovery::ReadyAt(at), _) => {
+                format!("Ready {} after it began", Human(at - self.window.began))
+            }
+        })
     }
 
     /// Whom it struck, shortly.
+    #[cfg(feature = "sim-svg")]
     pub(super) fn place(&self) -> String {
         let server = self.whom.split_once(" (").map(|(server, _)| server);
         String::from(server.unwrap_or(&self.whom))
@@ -177,7 +163,10 @@ fn percent(part: u32, of: u32) -> String {
 }
 
 /// An event in a few words, and how long it took.
-fn what(event: &Event, after: Human) -> String {
+fn what(event: Option<&Event>, after: Human) -> String {
+    let Some(event) = event else {
+        return format!("first request lost after {after}");
+    };
     match event {
         Event::Disconnected { cause, .. }
         | Event::StateChanged {
@@ -210,10 +199,11 @@ impl fmt::Display for Incident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (number, name) = (self.number, self.name());
         writeln!(f, "{number:>3}. {name}, {}, {}", self.whom, self.time())?;
-        writeln!(f, "     {}; {}", self.noticed(), self.requests())?;
+        let requests = self.requests().join("; ");
+        writeln!(f, "     {}; {requests}", self.noticed())?;
         write!(f, "     {}", self.traffic())?;
-        if self.recovered() != "–" {
-            write!(f, "; {}", self.recovered())?;
+        if let Some(recovered) = self.recovered() {
+            write!(f, "; {recovered}")?;
         }
         write!(f, "; longest without an answer {}", Human(self.silence))
     }

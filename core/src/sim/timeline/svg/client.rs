@@ -122,7 +122,7 @@ impl Picture<'_> {
         let each = format!("each bar {}", Human(self.traffic.bucket));
         self.canvas
             .text("small", 12.0, top + 26.0, Anchor::Start, &each);
-        let node = format!("at a node: {} at most", self.traffic.most_at_a_node());
+        let node = format!("a node's full bar: {}", self.traffic.full_at_a_node());
         self.canvas
             .text("small", 12.0, top + 39.0, Anchor::Start, &node);
         self.canvas.text(
@@ -215,7 +215,7 @@ impl Picture<'_> {
                 self.canvas.text("", at, y + 4.0, Anchor::Start, &words);
             }
         }
-        self.y = top + 15.0 * used as f64 + 10.0;
+        self.y = top + 15.0 * used as f64 + 13.0;
     }
 
     /// Whenever a source of server lists has been asked.

@@ -3,11 +3,14 @@
 use std::{format, string::String, vec::Vec};
 
 use super::{
-    Picture, RIGHT,
+    LEFT, Picture, RIGHT,
     canvas::{Anchor, bold_width},
     labels::SIZE,
 };
 use crate::sim::timeline::{Place, Window, human, pack::pack};
+
+/// Short faults that are closer than this have one label together.
+const SOON: f64 = 12.0;
 
 impl Picture<'_> {
     /// The faults that strike no single server.
@@ -69,32 +72,34 @@ impl Picture<'_> {
     pub(super) fn faults(&mut self, place: Place, over: Option<f64>) -> f64 {
         let (bars, rows) = self.place_faults(place);
         let row = self.fault_row();
-        for bar in bars {
+        for bar in &bars {
             let top = self.y + bar.row as f64 * row;
             if bar.instant {
                 let foot = over.unwrap_or(top + row - 2.0);
                 self.front
                     .line("cross", (bar.from, top + 2.0), (bar.from, foot));
                 self.front.pointer("edge", bar.from, top + row - 4.0);
-            } else {
-                let wide = bar.to - bar.from;
-                if let Some(over) = over {
-                    let foot = self.y + rows as f64 * row;
-                    self.front
-                        .rectangle("hatch", bar.from, foot, wide, over - foot);
-                    self.front
-                        .line("edge-line", (bar.from, top + 1.0), (bar.from, over));
-                    self.front
-                        .line("edge-line", (bar.to, top + 1.0), (bar.to, over));
-                }
-                self.front
-                    .rectangle("fault", bar.from, top + 1.0, wide, row - 3.0);
+                continue;
             }
-            if !bar.label.is_empty() {
-                let y = top + row - 4.5;
-                self.front
-                    .text("name", bar.text, y, Anchor::Start, &bar.label);
+            let wide = bar.to - bar.from;
+            if let Some(over) = over {
+                let foot = self.y + rows as f64 * row;
+                let front = &mut self.front;
+                front.rectangle("hatch", bar.from, foot, wide, over - foot);
+                front.line("edge-line", (bar.from, top + 1.0), (bar.from, over));
+                front.line("edge-line", (bar.to, top + 1.0), (bar.to, over));
             }
+            self.front
+                .rectangle("fault", bar.from, top + 1.0, wide, row - 3.0);
+        }
+        for bar in bars.iter().filter(|bar| !bar.label.is_empty()) {
+            let (x, top) = (bar.text, self.y + bar.row as f64 * row);
+            if x < bar.from || bar.to < x {
+                self.front
+                    .rectangle("paper", x - 2.0, top + 1.0, bar.wide + 4.0, row - 3.0);
+            }
+            self.front
+                .text("name", x, top + row - 4.5, Anchor::Start, &bar.label);
         }
         rows as f64 * row
     }
@@ -131,14 +136,12 @@ impl FaultBar {
         }
     }
 
-    /// With its label, and some room.
+    /// With its label, and some room beside that.
     fn extent(&self) -> (f64, f64) {
-        let from = self.from.min(self.text);
-        let to = self.to.max(self.text + self.wide);
-        // One that has no label of its own lies close to the next.
-        match self.label.is_empty() {
+        let (from, to) = (self.from.min(self.text), self.text + self.wide + 6.0);
+        match from < self.text && to <= self.to || self.label.is_empty() {
             true => (self.from, self.to),
-            false => (from.max(0.0), to + 6.0),
+            false => (from, self.to.max(to)),
         }
     }
 }
@@ -151,12 +154,17 @@ fn join(bars: &mut [FaultBar]) {
             continue;
         };
         let outside = first.text > first.to && next.text > next.to;
-        if outside && first.to <= next.from && next.from < first.text + first.wide + 6.0 {
+        let soon = first.to <= next.from && next.from - first.to <= SOON;
+        if outside && soon {
             let label = format!("{}, {}", first.label, next.label);
-            *next = FaultBar::new(label, next.instant, next.from, next.to);
-            if next.text < next.from {
-                next.text = first.from - 6.0 - next.wide;
+            let mut joined = FaultBar::new(label, next.instant, next.from, next.to);
+            if joined.text < joined.from {
+                joined.text = first.from - 6.0 - joined.wide;
             }
+            if joined.text < LEFT {
+                continue;
+            }
+            *next = joined;
             (first.label, first.text, first.wide) = (String::new(), first.from, 0.0);
         }
     }

@@ -20,14 +20,14 @@ pub(super) struct LaneBox {
 
 impl Picture<'_> {
     pub(super) fn lanes(&mut self) -> Vec<LaneBox> {
-        let most = self.traffic.most_at_a_node();
+        let full = self.traffic.full_at_a_node();
         let lanes = self.timeline.lanes().iter().enumerate();
         lanes
-            .map(|(index, lane)| self.lane(index, lane, most))
+            .map(|(index, lane)| self.lane(index, lane, full))
             .collect()
     }
 
-    fn lane(&mut self, index: usize, lane: &Lane, most: u32) -> LaneBox {
+    fn lane(&mut self, index: usize, lane: &Lane, full: u32) -> LaneBox {
         let (band, traffic) = if self.small {
             (10.0, 12.0)
         } else {
@@ -55,7 +55,7 @@ impl Picture<'_> {
         self.draw_notes(&notes, down);
         if !self.arrows {
             let bars = self.traffic.lanes[index].clone();
-            self.bars(&bars, foot, traffic, most);
+            self.bars(&bars, foot, traffic, full);
         }
         self.y = foot;
         let name = shorten(&lane.name());
@@ -99,13 +99,13 @@ impl Picture<'_> {
         self.canvas.rectangle(class, from, top, wide, rest);
     }
 
-    /// Answered, and above it lost, in the numbers of `most`.
-    pub(super) fn bars(&mut self, buckets: &[Bucket], foot: f64, height: f64, most: u32) {
-        let unit = height / f64::from(most.max(1));
+    /// Answered, and above it lost, up to `full` of both; more are not drawn.
+    pub(super) fn bars(&mut self, buckets: &[Bucket], foot: f64, height: f64, full: u32) {
+        let unit = height / f64::from(full.max(1));
         let (mut answered, mut failed) = (String::new(), String::new());
         for (number, bucket) in buckets.iter().enumerate() {
             let (x, wide) = self.bucket(number);
-            let blue = f64::from(bucket.answered) * unit;
+            let blue = (f64::from(bucket.answered) * unit).min(height);
             if bucket.answered > 0 {
                 answered += &bar(x, foot, wide, blue.max(0.8));
             }

@@ -49,7 +49,7 @@ const MARKS: [(&str, Shape); 5] = [
     ("fault of an instant", |c, x, y| {
         c.pointer("edge", x + 11.0, y + 11.0)
     }),
-    ("connection or attempt failed", |c, x, y| {
+    ("connection, attempt or request failed", |c, x, y| {
         c.cross(x + 11.0, y + 6.0)
     }),
     ("hedge: another node is dialled", |c, x, y| {

@@ -10,7 +10,7 @@ use super::{
 use crate::{Cause, Event, NodeState};
 
 /// The same that happens again within this is told together.
-const TOGETHER: f64 = 60.0;
+const TOGETHER: f64 = 110.0;
 
 impl Picture<'_> {
     /// What happened to a node.
