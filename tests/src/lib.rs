@@ -6,6 +6,7 @@ mod process;
 pub mod real_client;
 pub mod recording;
 pub mod redis;
+pub mod rig;
 pub mod script;
 pub mod servers;
 pub mod step;
