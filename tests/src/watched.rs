@@ -40,6 +40,11 @@ impl Watched {
         }
     }
 
+    /// Has this checker look at every step too.
+    pub fn add(&mut self, checker: impl Checker + 'static) {
+        self.checkers.push(Box::new(checker));
+    }
+
     /// Makes the call, drains, and checks everything.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ pub use self::{
     trace::{Difference, Line, Trace},
 };
 use crate::{
+    checkers::Checker,
     step::Call,
     watched::{Failure, Watched},
 };
@@ -94,20 +95,34 @@ impl World {
     ///
     /// What went wrong, with the seed and what came before.
     pub fn run(plan: &Plan) -> Result<Run, Wrong> {
+        Self::new(plan).play(plan.seed)
+    }
+
+    /// The same with one more checker.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong, with the seed and what came before.
+    pub fn run_with(plan: &Plan, checker: impl Checker + 'static) -> Result<Run, Wrong> {
         let mut world = Self::new(plan);
-        while let Some(at) = world.next() {
-            world.now = at.max(world.now);
-            world.step()?;
-            if world.steps > MAX_STEPS {
-                return Err(Wrong::NoEnd(plan.seed));
+        world.cluster.add(checker);
+        world.play(plan.seed)
+    }
+
+    fn play(mut self, seed: u64) -> Result<Run, Wrong> {
+        while let Some(at) = self.next() {
+            self.now = at.max(self.now);
+            self.step()?;
+            if self.steps > MAX_STEPS {
+                return Err(Wrong::NoEnd(seed));
             }
         }
-        if !world.cluster.cluster().is_terminated() {
-            return Err(Wrong::NoEnd(plan.seed));
+        if !self.cluster.cluster().is_terminated() {
+            return Err(Wrong::NoEnd(seed));
         }
         Ok(Run {
-            trace: world.trace,
-            stats: world.cluster.cluster().stats(),
+            trace: self.trace,
+            stats: self.cluster.cluster().stats(),
         })
     }
 
