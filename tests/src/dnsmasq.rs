@@ -22,9 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Dnsmasq {
     process: Child,
     port: u16,
-    /// With its hosts and its log; gone when it is dropped.
-    directory: PathBuf,
+    directory: Directory,
 }
+
+/// Where its hosts and its log are; gone when it is dropped.
+#[derive(Debug)]
+struct Directory(PathBuf);
 
 impl Dnsmasq {
     /// Starts one on a free port with these arguments. `None` if dnsmasq is not installed, which is
@@ -36,27 +39,24 @@ impl Dnsmasq {
     /// `REDIAL_REQUIRE_DNSMASQ=1`.
     #[must_use]
     pub fn start(arguments: &[&str]) -> Option<Self> {
-        let directory = new_directory();
-        fs::write(directory.join("hosts"), "").expect("a file in a new directory");
+        let directory = Directory::new();
         // A port that was free a moment ago may be somebody's by now.
         for _ in 0..10 {
             let port = free_port();
             match spawn(&directory, port, arguments) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let _ = fs::remove_dir_all(directory);
                     skip();
                     return None;
                 }
                 process => {
-                    let mut server = Self {
-                        process: process.expect("dnsmasq starts"),
-                        port,
-                        directory: directory.clone(),
-                    };
-                    if server.comes_up() {
-                        return Some(server);
+                    let mut process = process.expect("dnsmasq starts");
+                    if comes_up(&mut process, &directory) {
+                        return Some(Self {
+                            process,
+                            port,
+                            directory,
+                        });
                     }
-                    fs::create_dir_all(&directory).expect("it goes with each try");
                 }
             }
         }
@@ -75,9 +75,9 @@ impl Dnsmasq {
     ///
     /// If it does not.
     pub fn set_hosts(&self, hosts: &str) {
-        let read = || self.log_lines(|line| line.contains(": read ")).len();
+        let read = || self.directory.log_lines(": read ");
         let before = read();
-        fs::write(self.directory.join("hosts"), hosts).expect("our own file");
+        fs::write(self.directory.0.join("hosts"), hosts).expect("our own file");
         hang_up(&self.process).expect("SIGHUP");
         wait_for("it reads its hosts", || read() > before);
     }
@@ -86,7 +86,7 @@ impl Dnsmasq {
     #[must_use]
     pub fn queries(&self, record_type: &str, name: &str) -> usize {
         let query = format!(": query[{record_type}] {name} from ");
-        self.log_lines(|line| line.contains(&query)).len()
+        self.directory.log_lines(&query)
     }
 
     /// Kills it: nobody listens at its port.
@@ -107,7 +107,8 @@ impl Dnsmasq {
     pub fn restart(&mut self, arguments: &[&str]) {
         self.kill();
         self.process = spawn(&self.directory, self.port, arguments).expect("dnsmasq starts");
-        assert!(self.comes_up(), "dnsmasq does not start again");
+        let is_up = comes_up(&mut self.process, &self.directory);
+        assert!(is_up, "dnsmasq does not start again");
     }
 
     /// Stops its process: it takes questions and does not answer.
@@ -127,36 +128,54 @@ impl Dnsmasq {
     pub fn thaw(&self) {
         thaw(&self.process).expect("SIGCONT");
     }
-
-    /// Whether it serves; not if it has ended, because its port was taken.
-    fn comes_up(&mut self) -> bool {
-        let mut ended = false;
-        wait_for("dnsmasq starts", || {
-            ended = self.process.try_wait().expect("our own process").is_some();
-            // It says so when it has its sockets.
-            ended || !self.log_lines(|line| line.contains(": started")).is_empty()
-        });
-        !ended
-    }
-
-    fn log_lines(&self, is_it: impl Fn(&str) -> bool) -> Vec<String> {
-        let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
-        let lines = log.lines().filter(|line| is_it(line));
-        lines.map(ToOwned::to_owned).collect()
-    }
 }
 
 impl Drop for Dnsmasq {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-fn spawn(directory: &std::path::Path, port: u16, arguments: &[&str]) -> io::Result<Child> {
-    let file = |option: &str, name: &str| format!("--{option}={}", directory.join(name).display());
-    let _ = fs::remove_file(directory.join("log"));
+impl Directory {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("redial-dnsmasq-{}-{number}", std::process::id());
+        let directory = env::temp_dir().join(name);
+        fs::create_dir_all(&directory).expect("a directory for temporary files");
+        fs::write(directory.join("hosts"), "").expect("a file in a new directory");
+        Self(directory)
+    }
+
+    /// How many lines of the log have this part.
+    fn log_lines(&self, part: &str) -> usize {
+        let log = fs::read_to_string(self.0.join("log")).unwrap_or_default();
+        log.lines().filter(|line| line.contains(part)).count()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether it serves; not if it has ended, because its port was taken.
+fn comes_up(process: &mut Child, directory: &Directory) -> bool {
+    let mut ended = false;
+    wait_for("dnsmasq starts", || {
+        ended = process.try_wait().expect("our own process").is_some();
+        // It says so when it has its sockets.
+        ended || directory.log_lines(": started") > 0
+    });
+    !ended
+}
+
+fn spawn(directory: &Directory, port: u16, arguments: &[&str]) -> io::Result<Child> {
+    let file =
+        |option: &str, name: &str| format!("--{option}={}", directory.0.join(name).display());
+    let _ = fs::remove_file(directory.0.join("log"));
     Command::new("dnsmasq")
         .args(["--no-daemon", "--conf-file=/dev/null", "--pid-file"])
         .args([
@@ -174,15 +193,6 @@ fn spawn(directory: &std::path::Path, port: u16, arguments: &[&str]) -> io::Resu
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-}
-
-fn new_directory() -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("redial-dnsmasq-{}-{number}", std::process::id());
-    let directory = env::temp_dir().join(name);
-    fs::create_dir_all(&directory).expect("a directory for temporary files");
-    directory
 }
 
 fn free_port() -> u16 {
