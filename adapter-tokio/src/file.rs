@@ -43,7 +43,8 @@ const MAX_BYTES: usize = 1 << 20;
 ///
 /// A file that cannot be read, is larger than 1 MiB or holds no list changes nothing; an event says
 /// why ([`SourceFailed`](redial::driver::ClientEvent::SourceFailed)), with the path, the line and the
-/// column. So does `dns-srv://`, which names no servers.
+/// column. So does `dns-srv://`, which names no servers but where to ask for them: that is for
+/// `SrvSource`, of the feature `dns`.
 ///
 /// A clone is the same file, with the same watcher. It is read on tokio's blocking threads, so it must
 /// be used inside of a tokio runtime. One that can hang, as on a network file system, costs one of

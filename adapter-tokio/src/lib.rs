@@ -34,10 +34,13 @@
 //! Where the time of redial's clock is needed as a [`std::time::Instant`], make the runtime yourself,
 //! keep its [`Tokio::clock`], and give it to the builder.
 //!
-//! With the feature `file`, `FileSource` takes the server list from a file that is watched.
+//! Where the servers are may be asked of others: [`DnsSource`] takes the addresses of a name; with the
+//! feature `dns`, `SrvSource` takes SRV records, and `NameServers` are asked without the system's
+//! resolver; with the feature `file`, `FileSource` takes a file that is watched.
 //!
 //! `examples/failover` shows a client among servers that die and come back.
 
+mod dns;
 #[cfg(feature = "file")]
 mod file;
 mod stream;
@@ -52,9 +55,11 @@ use redial::{
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 
+#[cfg(feature = "dns")]
+pub use dns::{NameServers, SrvSelection, SrvSource};
 #[cfg(feature = "file")]
 pub use file::FileSource;
-pub use {stream::Tcp, timer::Timer};
+pub use {dns::DnsSource, stream::Tcp, timer::Timer};
 
 /// A client on tokio. Cheap to clone; see [`Handle`].
 pub type Client<P> = Handle<P, Tokio>;
@@ -166,6 +171,6 @@ fn connect_error(error: io::Error) -> ConnectError {
     }
 }
 
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "dns"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

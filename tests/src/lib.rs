@@ -1,6 +1,7 @@
 //! Test support for redial.
 
 pub mod checkers;
+pub mod dnsmasq;
 pub mod fuzz_targets;
 mod process;
 pub mod real_client;

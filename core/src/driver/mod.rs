@@ -95,5 +95,7 @@ pub use {
     request::{Request, ResponseFuture},
     runtime::{Runtime, Stream, Timer},
     shared_source::SharedSource,
-    source::{Changed, FromFn, Retrieval, ServerList, ServerSource, SourceError, from_fn},
+    source::{
+        Changed, DnsFailure, FromFn, Retrieval, ServerList, ServerSource, SourceError, from_fn,
+    },
 };

@@ -119,12 +119,48 @@ pub enum SourceError {
         /// Where, and what was expected there.
         error: ParseError,
     },
-    /// It names where to ask for the servers, not the servers.
+    /// It names where to ask for the servers, not the servers: `dns-srv://name`, for example, which is
+    /// for a source that asks DNS.
     #[error("{place}: it names no servers but where to ask for them")]
     Indirect {
         /// What was read.
         place: String,
     },
+    /// DNS gave no list.
+    #[error("{name}: {failure}")]
+    Dns {
+        /// The name that was asked for.
+        name: String,
+        /// What was wrong.
+        failure: DnsFailure,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Why DNS gave no list.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum DnsFailure {
+    /// NXDOMAIN: there is no such name. A service none of whose servers is ready may have none.
+    #[error("there is no such name (NXDOMAIN)")]
+    NoSuchName,
+    /// The name exists, but has no records of the type that was asked for.
+    #[error("the name has no such records")]
+    NoRecords,
+    /// The record says that the service is decidedly not to be had (RFC 2782: the target `.`).
+    #[error("the service is not available, as its record says")]
+    NoService,
+    /// SERVFAIL: the name server could not find out.
+    #[error("the name server failed (SERVFAIL)")]
+    ServerFailed,
+    /// REFUSED: the name server does not answer this question, or not from here.
+    #[error("the name server refused (REFUSED)")]
+    Refused,
+    /// No answer in time.
+    #[error("no answer in time")]
+    TimedOut,
     /// Anything else.
     #[error("{0}")]
     Other(String),
@@ -134,6 +170,14 @@ impl SourceError {
     /// Any other failure, by its text.
     pub fn other(error: impl fmt::Display) -> Self {
         Self::Other(error.to_string())
+    }
+
+    /// A failure of DNS.
+    pub fn dns(name: impl fmt::Display, failure: DnsFailure) -> Self {
+        Self::Dns {
+            name: name.to_string(),
+            failure,
+        }
     }
 
     /// A failure to read.
