@@ -76,6 +76,7 @@ mod connection;
 mod error;
 mod feed;
 mod handle;
+mod list_text;
 mod request;
 mod retrieval;
 mod runtime;
@@ -95,5 +96,7 @@ pub use {
     request::{Request, ResponseFuture},
     runtime::{Runtime, Stream, Timer},
     shared_source::SharedSource,
-    source::{Changed, FromFn, Retrieval, ServerList, ServerSource, SourceError, from_fn},
+    source::{
+        Changed, FromFn, RedirectError, Retrieval, ServerList, ServerSource, SourceError, from_fn,
+    },
 };
