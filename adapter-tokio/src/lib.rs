@@ -34,12 +34,15 @@
 //! Where the time of redial's clock is needed as a [`std::time::Instant`], make the runtime yourself,
 //! keep its [`Tokio::clock`], and give it to the builder.
 //!
-//! With the feature `file`, `FileSource` takes the server list from a file that is watched.
+//! With the feature `file`, `FileSource` takes the server list from a file that is watched; with `http`,
+//! `HttpSource` takes it from an HTTP(S) URL, and writes one there.
 //!
 //! `examples/failover` shows a client among servers that die and come back.
 
 #[cfg(feature = "file")]
 mod file;
+#[cfg(feature = "http")]
+mod http;
 mod stream;
 mod timer;
 
@@ -54,6 +57,8 @@ use tokio::net::{TcpStream, lookup_host};
 
 #[cfg(feature = "file")]
 pub use file::FileSource;
+#[cfg(feature = "http")]
+pub use http::{Condition, Fetched, HttpError, HttpSource, HttpSourceBuilder, PublishError};
 pub use {stream::Tcp, timer::Timer};
 
 /// A client on tokio. Cheap to clone; see [`Handle`].
