@@ -93,6 +93,8 @@ struct Last {
 pub struct Fetched {
     /// The list, or why it is none.
     pub list: Result<ServerList, SourceError>,
+    /// The text as it is on the server.
+    pub text: Vec<u8>,
     /// Its tag, as the server writes it.
     pub etag: Option<String>,
 }
@@ -130,7 +132,8 @@ impl HttpSource {
         match transport.get(None).await? {
             Answer::Unchanged => unreachable!("nothing was said to be known"),
             Answer::Body { url, etag, bytes } => Ok(Fetched {
-                list: ServerList::parse(bytes, self.shared.default_port, place(&url)),
+                list: ServerList::parse(&bytes, self.shared.default_port, place(&url)),
+                text: bytes,
                 etag: etag.and_then(|etag| Some(etag.to_str().ok()?.to_owned())),
             }),
         }
