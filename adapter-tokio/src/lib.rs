@@ -171,6 +171,7 @@ fn connect_error(error: io::Error) -> ConnectError {
     }
 }
 
-#[cfg(doctest)]
+// Its snippets use these features.
+#[cfg(all(doctest, feature = "file", feature = "http"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -452,6 +452,7 @@ async fn why_a_list_was_not_written_is_told() {
         ("/409", "Failed(Status"),
         ("/redirect", "Failed(Status"),
         ("/502", "Unknown(Status"),
+        ("/202", "Unknown(Status"),
         ("/closed", "Unknown(Io"),
     ] {
         let error = format!("{:?}", publish(&server.url(path)).await);
@@ -459,7 +460,7 @@ async fn why_a_list_was_not_written_is_told() {
     }
     let error = publish(&scripted::nobody()).await;
     assert!(matches!(error, PublishError::Failed(_)), "{error:?}");
-    assert_eq!(server.requests().len(), 9);
+    assert_eq!(server.requests().len(), 10);
 }
 
 #[tokio::test]

@@ -6,14 +6,14 @@ mod transport;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use hyper::header::HeaderValue;
 use redial::driver::{Retrieval, ServerList, ServerSource, SourceError};
 use url::Url;
 
-use self::transport::{Answer, Transport, place};
+use self::transport::{Document, Transport, place};
 pub use self::{
     builder::{HttpError, HttpSourceBuilder},
     publish::{Condition, PublishError},
@@ -129,14 +129,13 @@ impl HttpSource {
     /// As those of a retrieval. That the text is no list is none: it may be about to be replaced.
     pub async fn fetch(&self) -> Result<Fetched, SourceError> {
         let Shared { transport, .. } = &*self.shared;
-        match transport.get(None).await? {
-            Answer::Unchanged => unreachable!("nothing was said to be known"),
-            Answer::Body { url, etag, bytes } => Ok(Fetched {
-                list: ServerList::parse(&bytes, self.shared.default_port, place(&url)),
-                text: bytes,
-                etag: etag.and_then(|etag| Some(etag.to_str().ok()?.to_owned())),
-            }),
-        }
+        let document = transport.get(None).await?;
+        let Document { url, etag, bytes } = document.expect("nothing is known that it could be");
+        Ok(Fetched {
+            list: ServerList::parse(&bytes, self.shared.default_port, place(&url)),
+            text: bytes,
+            etag: etag.and_then(|etag| Some(etag.to_str().ok()?.to_owned())),
+        })
     }
 }
 
@@ -144,21 +143,19 @@ impl Shared {
     async fn retrieve(&self) -> Result<ServerList, SourceError> {
         let last = self.last().clone();
         let known = last.as_ref().map(|last| (&last.url, &last.etag));
-        match (self.transport.get(known).await?, last) {
-            (Answer::Unchanged, Some(last)) => Ok(last.list),
-            (Answer::Unchanged, None) => unreachable!("nothing was said to be known"),
-            (Answer::Body { url, etag, bytes }, _) => {
-                let list = ServerList::parse(bytes, self.default_port, place(&url))?;
-                *self.last() = etag.map(|etag| {
-                    let list = list.clone();
-                    Last { url, etag, list }
-                });
-                Ok(list)
-            }
-        }
+        let Some(document) = self.transport.get(known).await? else {
+            return Ok(last.expect("it is what was known").list);
+        };
+        let Document { url, etag, bytes } = document;
+        let list = ServerList::parse(bytes, self.default_port, place(&url))?;
+        *self.last() = etag.map(|etag| {
+            let list = list.clone();
+            Last { url, etag, list }
+        });
+        Ok(list)
     }
 
-    fn last(&self) -> std::sync::MutexGuard<'_, Option<Last>> {
+    fn last(&self) -> MutexGuard<'_, Option<Last>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

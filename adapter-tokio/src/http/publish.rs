@@ -50,7 +50,7 @@ pub enum PublishError {
     /// The server could not be reached, or refused it with another status. Nothing was written.
     #[error("{0}; nothing was written")]
     Failed(SourceError),
-    /// No answer came: whether it was written is not known.
+    /// No answer came, or one that does not say: whether it was written is not known.
     #[error("{0}; whether it was written is not known")]
     Unknown(SourceError),
 }
@@ -85,8 +85,8 @@ impl HttpSource {
                 let status = status.as_u16();
                 Err(PublishError::NotAllowed { place, status })
             }
-            // A server that has failed, or one in front of it, does not know.
-            _ if status.is_server_error() => {
+            // One that failed on the way, or will do it later.
+            _ if status.is_server_error() || status.is_success() => {
                 Err(PublishError::Unknown(status_error(transport.url(), status)))
             }
             _ => Err(PublishError::Failed(status_error(transport.url(), status))),

@@ -29,16 +29,12 @@ pub(super) struct Transport {
     max_redirects: u32,
 }
 
-/// What was answered.
-pub(super) enum Answer {
-    /// What is known is still so.
-    Unchanged,
-    Body {
-        /// Where it was in the end.
-        url: Url,
-        etag: Option<HeaderValue>,
-        bytes: Vec<u8>,
-    },
+/// What is there.
+pub(super) struct Document {
+    /// Where it was in the end.
+    pub(super) url: Url,
+    pub(super) etag: Option<HeaderValue>,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Transport {
@@ -74,11 +70,11 @@ impl Transport {
         &self.url
     }
 
-    /// Asks for what is there, unless it is what is known by the tag of that URL.
+    /// Asks for what is there; none if it is what is known by the tag of that URL.
     pub(super) async fn get(
         &self,
         known: Option<(&Url, &HeaderValue)>,
-    ) -> Result<Answer, SourceError> {
+    ) -> Result<Option<Document>, SourceError> {
         self.in_time(self.follow(known)).await?
     }
 
@@ -109,11 +105,15 @@ impl Transport {
         })
     }
 
-    async fn follow(&self, known: Option<(&Url, &HeaderValue)>) -> Result<Answer, SourceError> {
+    async fn follow(
+        &self,
+        known: Option<(&Url, &HeaderValue)>,
+    ) -> Result<Option<Document>, SourceError> {
         let mut url = self.url.clone();
         // Who has sent us elsewhere cannot send our credentials back to where they are good.
         let mut at_home = true;
-        for redirects in 0.. {
+        let mut redirects = 0;
+        loop {
             let mut headers = HeaderMap::new();
             let etag = known.filter(|(of, _)| **of == url).map(|(_, etag)| etag);
             if let Some(etag) = etag {
@@ -122,8 +122,8 @@ impl Transport {
             let sent = self.send(Method::GET, &url, at_home, headers, Bytes::new());
             let response = sent.await.map_err(|error| failure(&url, &error))?;
             match response.status() {
-                StatusCode::OK => return self.read(url, response).await,
-                StatusCode::NOT_MODIFIED if etag.is_some() => return Ok(Answer::Unchanged),
+                StatusCode::OK => return Ok(Some(self.read(url, response).await?)),
+                StatusCode::NOT_MODIFIED if etag.is_some() => return Ok(None),
                 StatusCode::MOVED_PERMANENTLY
                 | StatusCode::FOUND
                 | StatusCode::SEE_OTHER
@@ -135,17 +135,16 @@ impl Transport {
                             max: self.max_redirects,
                         }),
                     };
-                    let place = || place(&url);
                     url = next.map_err(|error| SourceError::Redirect {
-                        place: place(),
+                        place: place(&url),
                         error,
                     })?;
                     at_home &= url.origin() == self.url.origin();
+                    redirects += 1;
                 }
                 status => return Err(status_error(&url, status)),
             }
         }
-        unreachable!("redirects are limited")
     }
 
     async fn send(
@@ -170,7 +169,7 @@ impl Transport {
         self.client.request(request).await
     }
 
-    async fn read(&self, url: Url, response: Response<Incoming>) -> Result<Answer, SourceError> {
+    async fn read(&self, url: Url, response: Response<Incoming>) -> Result<Document, SourceError> {
         let headers = response.headers();
         let says_its_end = headers.contains_key(header::CONTENT_LENGTH)
             || headers.contains_key(header::TRANSFER_ENCODING);
@@ -198,7 +197,7 @@ impl Transport {
             }
             bytes.extend_from_slice(&data);
         }
-        Ok(Answer::Body { url, etag, bytes })
+        Ok(Document { url, etag, bytes })
     }
 }
 
