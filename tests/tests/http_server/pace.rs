@@ -31,14 +31,31 @@ impl ServerSource for Timed {
     }
 }
 
-/// The lower bound is exact; above, a busy machine has 100 ms.
+const N: Duration = Duration::from_millis(150);
+const R: Duration = Duration::from_millis(100);
+
+/// Never sooner; later by less than 100 ms, for which a busy machine has three tries. Exactly, on
+/// virtual time, in `semantics_7_refresh`.
 #[tokio::test]
 async fn the_gaps_between_retrievals_are_the_interval_and_its_jitter() {
-    const N: Duration = Duration::from_millis(150);
-    const R: Duration = Duration::from_millis(100);
-    let Some(nginx) = Nginx::start("") else {
-        return;
-    };
+    let mut longest = Duration::MAX;
+    for _ in 0..3 {
+        let Some(nginx) = Nginx::start("") else {
+            return;
+        };
+        let gaps = gaps(&nginx).await;
+        assert!(gaps.iter().all(|gap| *gap >= N), "{gaps:?}");
+        longest = longest.min(gaps.into_iter().max().expect("some"));
+        if longest < N + R + Duration::from_millis(100) {
+            return;
+        }
+    }
+    panic!("{longest:?}");
+}
+
+/// From the end of each retrieval to the start of the next, as the client has it, after looking that
+/// nginx has it so too.
+async fn gaps(nginx: &Nginx) -> Vec<Duration> {
     nginx.write("servers", "a:1\n");
     let times = Times::default();
     let timed = Timed(source(&nginx.url("/servers")), Arc::clone(&times));
@@ -46,23 +63,15 @@ async fn the_gaps_between_retrievals_are_the_interval_and_its_jitter() {
     let _rig = Rig::with(timed, config.refresh_min_interval(Duration::from_millis(1)));
     until(|| times.lock().expect("no panic").len() >= 12).await;
     let times = times.lock().expect("no panic").clone();
-    for pair in times.windows(2) {
-        let gap = pair[1].0 - pair[0].1;
-        assert!(gap >= N, "{gap:?}");
-        assert!(gap < N + R + Duration::from_millis(100), "{gap:?}");
-    }
-    // What nginx has seen is what was asked.
-    let requests = nginx.requests().len();
-    assert!(
-        (times.len()..=times.len() + 1).contains(&requests),
-        "{requests}"
-    );
     let requests = nginx.requests();
-    let gaps = requests
+    let (seen, made) = (requests.len(), times.len());
+    assert!((made..=made + 1).contains(&seen), "{seen}, not {made}");
+    let mut gaps = requests
         .windows(2)
         .map(|pair| pair[1].start() - pair[0].end);
     // Its clock counts milliseconds, and rounds.
-    assert!(gaps.into_iter().all(|gap| gap > N.as_secs_f64() - 0.005));
+    assert!(gaps.all(|gap| gap > N.as_secs_f64() - 0.005));
+    times.windows(2).map(|pair| pair[1].0 - pair[0].1).collect()
 }
 
 /// 7.3: without a node that is Ready, at the pace of the retries.
