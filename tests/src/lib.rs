@@ -3,6 +3,7 @@
 pub mod checkers;
 pub mod dnsmasq;
 pub mod fuzz_targets;
+pub mod nginx;
 mod process;
 pub mod real_client;
 pub mod recording;

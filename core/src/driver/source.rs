@@ -89,7 +89,7 @@ impl ServerList {
 
 /// Why a source gave no list. The old list stays.
 ///
-/// No credential may be in its texts.
+/// No credential may be in its texts; of a URL neither user nor query.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -118,6 +118,30 @@ pub enum SourceError {
         place: String,
         /// Where, and what was expected there.
         error: ParseError,
+    },
+    /// A server answered, with something else than a list.
+    #[error("{place}: the server answered with status {status}")]
+    Status {
+        /// What was asked for.
+        place: String,
+        /// HTTP's status code, or what corresponds to it.
+        status: u16,
+    },
+    /// A server wants credentials, or other ones.
+    #[error("{place}: access denied (status {status}): the credentials are missing or wrong")]
+    AccessDenied {
+        /// What was asked for.
+        place: String,
+        /// HTTP's status code, 401 or 403, or what corresponds to it.
+        status: u16,
+    },
+    /// A server sent us elsewhere, where we do not go.
+    #[error("{place}: {error}")]
+    Redirect {
+        /// Where it did.
+        place: String,
+        /// Why we do not.
+        error: RedirectError,
     },
     /// It names where to ask for the servers, not the servers: `dns-srv://name`, for example, which is
     /// for a source that asks DNS.
@@ -188,6 +212,24 @@ impl SourceError {
             error: error.to_string(),
         }
     }
+}
+
+/// Why a redirect is not followed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[non_exhaustive]
+pub enum RedirectError {
+    /// There were too many in a row.
+    #[error("redirected more than {max} times")]
+    TooMany {
+        /// The limit.
+        max: u32,
+    },
+    /// It leads from an encrypted connection to one that is not.
+    #[error("redirected from https to http")]
+    Insecure,
+    /// It does not say where to, or names something that is not asked like this.
+    #[error("redirected to no usable URL")]
+    Unusable,
 }
 
 /// A callback as a [`ServerSource`]: an async closure that returns the list.
