@@ -1,7 +1,6 @@
 //! A file with a server list.
 
 use std::{
-    collections::BTreeSet,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
@@ -15,10 +14,7 @@ use notify::{
     Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
     event::{AccessKind, AccessMode},
 };
-use redial::{
-    ConnectString, DynamicConfig, NodeSpec, ParseError, Servers,
-    driver::{Changed, Retrieval, ServerList, ServerSource, SourceError},
-};
+use redial::driver::{Changed, Retrieval, ServerList, ServerSource, SourceError};
 use tokio::{sync::watch, task::spawn_blocking};
 
 /// The largest file that is read, in bytes: 1 MiB.
@@ -33,17 +29,13 @@ const MAX_BYTES: usize = 1 << 20;
 /// in place may be read half-way, and half a list is a list. Where the system cannot watch, as on some
 /// network file systems, or while there is no such directory, only the times count.
 ///
-/// The form is told by the first line that is neither blank nor a comment:
-///
-/// - With a `=` that no slash precedes it is ZooKeeper's dynamic configuration, as [`DynamicConfig`]
-///   reads it, with keys, and with a version if it gives one.
-/// - Else each line is a [`ConnectString`]: one server, or several with commas between them. Blank
-///   lines and lines that begin with `#` are passed over, and so is a path after the servers. A server
-///   without port gets the [default port](Self::default_port).
+/// The form is that of [`ServerList::parse`]: ZooKeeper's dynamic configuration, or servers, one or
+/// several a line.
 ///
 /// A file that cannot be read, is larger than 1 MiB or holds no list changes nothing; an event says
 /// why ([`SourceFailed`](redial::driver::ClientEvent::SourceFailed)), with the path, the line and the
-/// column. So does `dns-srv://`, which names no servers.
+/// column. So does `dns-srv://`, which names no servers but where to ask for them: that is for
+/// `SrvSource`, of the feature `dns`.
 ///
 /// A clone is the same file, with the same watcher. It is read on tokio's blocking threads, so it must
 /// be used inside of a tokio runtime. One that can hang, as on a network file system, costs one of
@@ -167,31 +159,14 @@ fn concerns(event: &Event, file: &Path) -> bool {
 }
 
 fn read(path: &Path, default_port: u16) -> Result<ServerList, SourceError> {
-    let place = || path.display().to_string();
-    let io_error = |error| SourceError::io(path.display(), &error);
-    let malformed = |error| SourceError::Malformed {
-        place: place(),
-        error,
-    };
-    let bytes = read_bytes(path).map_err(io_error)?;
+    let bytes = read_bytes(path).map_err(|error| SourceError::io(path.display(), &error))?;
     if bytes.len() > MAX_BYTES {
         return Err(SourceError::TooLarge {
-            place: place(),
+            place: path.display().to_string(),
             max: MAX_BYTES,
         });
     }
-    let text = str::from_utf8(&bytes)
-        .map_err(|error| io_error(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-    if is_dynamic(text) {
-        let config = DynamicConfig::parse(text).map_err(malformed)?;
-        let mut list = ServerList::new(config.nodes());
-        list.version = config.version.and_then(|version| version.try_into().ok());
-        return Ok(list);
-    }
-    let nodes = list(text, default_port).map_err(malformed)?;
-    nodes
-        .map(ServerList::new)
-        .ok_or_else(|| SourceError::Indirect { place: place() })
+    ServerList::parse(bytes, default_port, path.display())
 }
 
 /// At most a byte more than is allowed.
@@ -205,86 +180,4 @@ fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let limit = MAX_BYTES as u64 + 1;
     File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-fn is_dynamic(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim);
-    let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', '!']));
-    let mark = first.and_then(|line| line.chars().find(|c| matches!(c, '=' | '/')));
-    mark == Some('=')
-}
-
-/// The servers of all lines, each once; none if a line names where to ask for them.
-fn list(text: &str, default_port: u16) -> Result<Option<Vec<NodeSpec>>, ParseError> {
-    let (mut nodes, mut known) = (Vec::new(), BTreeSet::new());
-    for (number, line) in (1..).zip(text.lines()) {
-        if line.trim().is_empty() || line.trim_start().starts_with('#') {
-            continue;
-        }
-        let parsed = ConnectString::parse(line, default_port);
-        let parsed = parsed.map_err(|error| ParseError {
-            line: number,
-            ..error
-        })?;
-        let Servers::Listed(servers) = parsed.servers else {
-            return Ok(None);
-        };
-        for server in servers {
-            if known.insert(server.clone()) {
-                nodes.push(NodeSpec::new(server));
-            }
-        }
-    }
-    if nodes.is_empty() {
-        // Says what is missing.
-        ConnectString::parse("", default_port)?;
-    }
-    Ok(Some(nodes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn endpoints(text: &str) -> Result<Vec<String>, (u32, u32)> {
-        match list(text, 7) {
-            Ok(nodes) => Ok(nodes
-                .unwrap_or_default()
-                .iter()
-                .map(|node| node.endpoint.to_string())
-                .collect()),
-            Err(error) => Err((error.line, error.column)),
-        }
-    }
-
-    #[test]
-    fn lines_and_commas_separate_servers_and_errors_have_their_place() {
-        for (text, expected) in [
-            ("a:1", Ok(vec!["a:1"])),
-            ("a:1,b\n", Ok(vec!["a:1", "b:7"])),
-            ("# ours\r\n\r\n a:1 \r\nb:2\r\na:1", Ok(vec!["a:1", "b:2"])),
-            ("a:1/app=x", Ok(vec!["a:1"])),
-            ("dns-srv://x", Ok(vec![])),
-            ("", Err((1, 1))),
-            ("# none\n", Err((1, 1))),
-            ("a:1\n\nb:2,c d", Err((3, 5))),
-        ] {
-            let expected = expected.map(|list: Vec<_>| list.into_iter().map(Into::into).collect());
-            assert_eq!(endpoints(text), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn an_assignment_makes_a_dynamic_configuration() {
-        for (text, expected) in [
-            ("server.1=a:2888:3888;2181", true),
-            ("\n# a comment\n! another\nversion = 1f", true),
-            ("a:1", false),
-            ("a:1/x=y", false),
-            ("# version=1\na:1", false),
-            ("", false),
-        ] {
-            assert_eq!(is_dynamic(text), expected, "{text:?}");
-        }
-    }
 }

@@ -34,12 +34,18 @@
 //! Where the time of redial's clock is needed as a [`std::time::Instant`], make the runtime yourself,
 //! keep its [`Tokio::clock`], and give it to the builder.
 //!
-//! With the feature `file`, `FileSource` takes the server list from a file that is watched.
+//! Where the servers are may be asked of others: [`DnsSource`] takes the addresses of a name; with the
+//! feature `dns`, `SrvSource` takes SRV records, and `NameServers` are asked without the system's
+//! resolver; with the feature `file`, `FileSource` takes a file that is watched; with `http`,
+//! `HttpSource` takes what is behind an HTTP(S) URL, and writes it there.
 //!
 //! `examples/failover` shows a client among servers that die and come back.
 
+mod dns;
 #[cfg(feature = "file")]
 mod file;
+#[cfg(feature = "http")]
+mod http;
 mod stream;
 mod timer;
 
@@ -52,9 +58,13 @@ use redial::{
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 
+#[cfg(feature = "dns")]
+pub use dns::{NameServers, SrvSelection, SrvSource};
 #[cfg(feature = "file")]
 pub use file::FileSource;
-pub use {stream::Tcp, timer::Timer};
+#[cfg(feature = "http")]
+pub use http::{Condition, Fetched, HttpError, HttpSource, HttpSourceBuilder, PublishError};
+pub use {dns::DnsSource, stream::Tcp, timer::Timer};
 
 /// A client on tokio. Cheap to clone; see [`Handle`].
 pub type Client<P> = Handle<P, Tokio>;
@@ -166,6 +176,7 @@ fn connect_error(error: io::Error) -> ConnectError {
     }
 }
 
-#[cfg(doctest)]
+// Its snippets use these features.
+#[cfg(all(doctest, feature = "dns", feature = "file", feature = "http"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -1,10 +1,13 @@
 //! Test support for redial.
 
+pub mod dnsmasq;
 pub mod fuzz_targets;
+pub mod nginx;
 mod process;
 pub mod real_client;
 pub mod recording;
 pub mod redis;
+pub mod rig;
 pub mod script;
 pub mod servers;
 pub mod vectors;

@@ -1,4 +1,4 @@
-//! Processes that are stopped as a whole and go on.
+//! Processes that are stopped as a whole and go on, or are told to read their files again.
 
 use std::{
     fs, io,
@@ -20,6 +20,11 @@ pub(crate) fn freeze(process: &Child) -> io::Result<()> {
 /// Lets it go on.
 pub(crate) fn thaw(process: &Child) -> io::Result<()> {
     signal(process, "CONT")
+}
+
+/// Tells it that its configuration has changed.
+pub(crate) fn hang_up(process: &Child) -> io::Result<()> {
+    signal(process, "HUP")
 }
 
 fn is_stopped(process: &Child) -> io::Result<bool> {

@@ -5,7 +5,7 @@ use std::fmt;
 use redial::{
     Cluster, Config, Instant,
     record::{Call, Observer, Step},
-    sim::{Broken, Watch},
+    sim::{Broken, Checker, Watch},
 };
 
 /// A cluster whose every step is checked.
@@ -26,9 +26,15 @@ impl Watched {
     /// An empty cluster.
     #[must_use]
     pub fn new(config: &Config, seed: u64, now: Instant) -> Self {
+        Self::with(config, seed, now, Vec::new())
+    }
+
+    /// The same, with more checkers.
+    #[must_use]
+    pub fn with(config: &Config, seed: u64, now: Instant, more: Vec<Box<dyn Checker>>) -> Self {
         Self {
             cluster: Cluster::new(config.clone(), seed, now),
-            watch: Watch::new(Vec::new()),
+            watch: Watch::new(more),
             seed,
         }
     }

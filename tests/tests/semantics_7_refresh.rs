@@ -81,6 +81,30 @@ fn each_interval_has_a_jitter_of_its_own() {
     }
 }
 
+/// 7.3: to the nanosecond, from the end of each to the start of the next, whatever came of it.
+#[test]
+fn each_gap_is_the_interval_and_less_than_the_jitter_more() {
+    let mut s = with_source(config().refresh_jitter(ms(10_000)), &[A]);
+    s.establish(0);
+    let (mut end, mut gaps) = (t(0), Vec::new());
+    for round in 0..200 {
+        let start = s.cluster().poll_timeout().expect("a refresh is due").at;
+        let gap = start - end;
+        assert!((ms(60_000)..ms(70_000)).contains(&gap), "{gap:?}");
+        gaps.push(gap);
+        s.at_instant(end + (gap - ms(1))).tick().gives(&[]);
+        s.at_instant(start).tick().gives(&["refresh s0"]);
+        end = start + ms(round * 37 % 9_000);
+        s.at_instant(end);
+        match round % 2 {
+            0 => s.answers(0, &[A]).gives(&[]),
+            _ => s.refresh_fails(0).gives(&[]),
+        };
+    }
+    let (shortest, longest) = (gaps.iter().min(), gaps.iter().max());
+    assert!(shortest < Some(&ms(60_500)) && longest > Some(&ms(69_500)));
+}
+
 /// 7.3: the draw happens at the end of a refresh, never in a query.
 #[test]
 fn asking_for_the_deadline_draws_nothing() {

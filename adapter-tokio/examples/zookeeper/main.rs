@@ -2,7 +2,7 @@
 //! that has one does.
 //!
 //! Start an ensemble, then the client, and kill and restart the servers in turn while it works, or
-//! change the ensemble with `zkCli.sh reconfig`:
+//! change the ensemble with `zkCli.sh reconfig`; `.ci/zookeeper-example` does all of that.
 //!
 //! ```text
 //! cargo run --release -p redial-tokio --example zookeeper -- 127.0.0.1:2181,127.0.0.1:2182 --seconds 60
@@ -12,7 +12,7 @@
 //! at a time; it follows the ensemble's own list of its servers and takes it for its own. What
 //! happens is printed.
 //!
-//! The exit code says whether the session was the same from its begin to the end.
+//! The exit code says whether it had one session, from the first connection to the end.
 
 mod follow;
 #[allow(
@@ -33,6 +33,7 @@ use tokio::time::{Instant, timeout_at};
 
 use follow::Follower;
 use jute::{CONFIG_PATH, Push, Request, ZooKeeper};
+use watch::print;
 
 /// A client that keeps its session.
 #[derive(Parser)]
@@ -58,51 +59,75 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let events = watch::start(&client);
 
     let end = Instant::now() + Duration::from_secs(options.seconds);
-    let session = keep(&client, end).await;
-    if session.is_some() {
-        // Servers then forget it at once. One that cannot be told forgets it after its timeout.
+    let fate = keep(&client, end).await;
+    if matches!(fate, Fate::Kept(_)) {
+        // The servers then forget it at once; if they cannot be told, after its timeout.
         let close = client.request(Request::CloseSession);
         let _ = close.timeout(Limit::After(session_timeout / 3)).await;
     }
     client.shutdown(Duration::ZERO).await?;
     events.await?;
-    Ok(match session {
-        Some(id) => {
+    Ok(match fate {
+        Fate::Kept(id) => {
             println!("session {id:#x} was kept");
             ExitCode::SUCCESS
         }
-        None => {
-            println!("there is no session");
+        Fate::NeverBegan => {
+            println!("no server gave us a session");
+            ExitCode::FAILURE
+        }
+        Fate::Expired => {
+            println!("the session was lost");
             ExitCode::FAILURE
         }
     })
 }
 
-/// Goes by what is pushed until `end`. Returns the session; none if it never began or has expired.
-async fn keep(client: &Client<ZooKeeper>, end: Instant) -> Option<i64> {
+/// What became of the session.
+enum Fate {
+    Kept(i64),
+    NeverBegan,
+    Expired,
+}
+
+/// Goes by what is pushed until `end`.
+async fn keep(client: &Client<ZooKeeper>, end: Instant) -> Fate {
     let mut pushes = client.pushes();
     let mut follower = Follower::new(client.clone());
-    let mut session = None;
+    let mut fate = Fate::NeverBegan;
     loop {
-        let Ok(record) = timeout_at(end, pushes.next()).await else {
-            return session;
+        let record = match timeout_at(end, pushes.next()).await {
+            Ok(Some(record)) => record,
+            // The client ends with its session.
+            Ok(None) => return Fate::Expired,
+            Err(_) => return fate,
         };
-        // The client ends with its session.
-        let push = record?.push;
-        let is_news = match &push {
-            Push::Session { id, timeout, .. } => {
-                let what = session.map_or("begun", |_| "taken up again");
-                println!("session {id:#x}, kept for {timeout:?}, is {what}");
-                session = Some(*id);
+        let is_news = match &record.push {
+            Push::Session {
+                id,
+                timeout,
+                resumed,
+            } => {
+                let what = match resumed {
+                    true => "was taken up again",
+                    false => "has begun",
+                };
+                let what = format!("{what}; it lasts {timeout:?} without word from us");
+                print(record.at, format_args!("session {id:#x}"), what);
+                fate = Fate::Kept(*id);
                 true
             }
             Push::Changed { path, change } => {
-                println!("{path} has changed: {change:?}");
+                print(record.at, path, format_args!("has changed: {change:?}"));
                 path == CONFIG_PATH
             }
         };
-        if is_news && timeout_at(end, follower.follow(&push)).await.is_err() {
-            return session;
+        if is_news {
+            // What is pushed meanwhile waits.
+            let followed = timeout_at(end, follower.follow(&record.push));
+            if followed.await.is_err() {
+                return fate;
+            }
         }
     }
 }

@@ -1,4 +1,6 @@
-//! What the client tells of its servers.
+//! What is printed of the client's life.
+
+use std::fmt::Display;
 
 use redial::{
     Event, Instant,
@@ -14,12 +16,12 @@ pub(crate) fn start(client: &Client<ZooKeeper>) -> JoinHandle<()> {
     let (mut events, client) = (client.events(), client.clone());
     tokio::spawn(async move {
         while let Some(record) = events.next().await {
-            tell(&client, record);
+            print_event(&client, record);
         }
     })
 }
 
-fn tell(client: &Client<ZooKeeper>, EventRecord { at, event, .. }: EventRecord) {
+fn print_event(client: &Client<ZooKeeper>, EventRecord { at, event, .. }: EventRecord) {
     let (node, what) = match event {
         ClientEvent::Malformed { node, error, .. } => (Some(node), error.to_string()),
         ClientEvent::Cluster(event) => match event {
@@ -47,13 +49,17 @@ fn tell(client: &Client<ZooKeeper>, EventRecord { at, event, .. }: EventRecord) 
         },
         _ => return,
     };
-    let seconds = (at - Instant::ORIGIN).as_secs_f64();
-    let name = node.map_or_else(
-        || "client".to_owned(),
-        |node| {
-            let known = client.node(node);
-            known.map_or_else(|| node.to_string(), |node| node.spec.endpoint.to_string())
+    match node {
+        None => print(at, "client", what),
+        Some(id) => match client.node(id) {
+            Some(node) => print(at, node.spec.endpoint, what),
+            None => print(at, id, what),
         },
-    );
-    println!("{seconds:8.3} s  {name}  {what}");
+    }
+}
+
+/// What happened when, and to whom.
+pub(crate) fn print(at: Instant, whom: impl Display, what: impl Display) {
+    let seconds = (at - Instant::ORIGIN).as_secs_f64();
+    println!("{seconds:8.3} s  {whom}  {what}");
 }

@@ -36,10 +36,10 @@
 //! # Where the servers are
 //!
 //! From the application, by the builder and by [`Handle::set_nodes`], and from whoever else knows it:
-//! [`Builder::source`] takes any [`ServerSource`], such as a callback ([`from_fn`]) or a file
-//! of an adapter; [`Builder::discovery`] asks the cluster itself. The list in force is the union of all
-//! of them. [`Builder::fallback_source`] and [`Builder::fallback`] name servers to try when all
-//! others have failed.
+//! [`Builder::source`] takes any [`ServerSource`], such as a callback ([`from_fn`]), or a file
+//! or a URL of an adapter; [`Builder::discovery`] asks the cluster itself. The list in force is the
+//! union of all of them. [`Builder::fallback_source`] and [`Builder::fallback`] name servers to try
+//! when all others have failed.
 //!
 //! The core says when to ask ([`Config::refresh_interval`](crate::Config::refresh_interval), and early
 //! where nodes fail or a source tells of a change), the driver polls the retrieval beside its
@@ -76,6 +76,7 @@ mod connection;
 mod error;
 mod feed;
 mod handle;
+mod list_text;
 mod request;
 mod retrieval;
 mod runtime;
@@ -95,5 +96,8 @@ pub use {
     request::{Request, ResponseFuture},
     runtime::{Runtime, Stream, Timer},
     shared_source::SharedSource,
-    source::{Changed, FromFn, Retrieval, ServerList, ServerSource, SourceError, from_fn},
+    source::{
+        Changed, DnsFailure, FromFn, RedirectError, Retrieval, ServerList, ServerSource,
+        SourceError, from_fn,
+    },
 };

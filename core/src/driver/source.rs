@@ -89,7 +89,7 @@ impl ServerList {
 
 /// Why a source gave no list. The old list stays.
 ///
-/// No credential may be in its texts.
+/// No credential may be in its texts; of a URL neither user nor query.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -119,12 +119,72 @@ pub enum SourceError {
         /// Where, and what was expected there.
         error: ParseError,
     },
-    /// It names where to ask for the servers, not the servers.
+    /// A server answered, with something else than a list.
+    #[error("{place}: the server answered with status {status}")]
+    Status {
+        /// What was asked for.
+        place: String,
+        /// HTTP's status code, or what corresponds to it.
+        status: u16,
+    },
+    /// A server wants credentials, or other ones.
+    #[error("{place}: access denied (status {status}): the credentials are missing or wrong")]
+    AccessDenied {
+        /// What was asked for.
+        place: String,
+        /// HTTP's status code, 401 or 403, or what corresponds to it.
+        status: u16,
+    },
+    /// A server sent us elsewhere, where we do not go.
+    #[error("{place}: {error}")]
+    Redirect {
+        /// Where it did.
+        place: String,
+        /// Why we do not.
+        error: RedirectError,
+    },
+    /// It names where to ask for the servers, not the servers: `dns-srv://name`, for example, which is
+    /// for a source that asks DNS.
     #[error("{place}: it names no servers but where to ask for them")]
     Indirect {
         /// What was read.
         place: String,
     },
+    /// DNS gave no list.
+    #[error("{name}: {failure}")]
+    Dns {
+        /// The name that was asked for.
+        name: String,
+        /// What was wrong.
+        failure: DnsFailure,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Why DNS gave no list.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum DnsFailure {
+    /// NXDOMAIN: there is no such name. A service none of whose servers is ready may have none.
+    #[error("there is no such name (NXDOMAIN)")]
+    NoSuchName,
+    /// The name exists, but has no records of the type that was asked for.
+    #[error("the name has no such records")]
+    NoRecords,
+    /// The record says that the service is decidedly not to be had (RFC 2782: the target `.`).
+    #[error("the service is not available, as its record says")]
+    NoService,
+    /// SERVFAIL: the name server could not find out.
+    #[error("the name server failed (SERVFAIL)")]
+    ServerFailed,
+    /// REFUSED: the name server does not answer this question, or not from here.
+    #[error("the name server refused (REFUSED)")]
+    Refused,
+    /// No answer in time.
+    #[error("no answer in time")]
+    TimedOut,
     /// Anything else.
     #[error("{0}")]
     Other(String),
@@ -136,6 +196,14 @@ impl SourceError {
         Self::Other(error.to_string())
     }
 
+    /// A failure of DNS.
+    pub fn dns(name: impl fmt::Display, failure: DnsFailure) -> Self {
+        Self::Dns {
+            name: name.to_string(),
+            failure,
+        }
+    }
+
     /// A failure to read.
     pub fn io(place: impl fmt::Display, error: &io::Error) -> Self {
         Self::Io {
@@ -144,6 +212,24 @@ impl SourceError {
             error: error.to_string(),
         }
     }
+}
+
+/// Why a redirect is not followed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[non_exhaustive]
+pub enum RedirectError {
+    /// There were too many in a row.
+    #[error("redirected more than {max} times")]
+    TooMany {
+        /// The limit.
+        max: u32,
+    },
+    /// It leads from an encrypted connection to one that is not.
+    #[error("redirected from https to http")]
+    Insecure,
+    /// It does not say where to, or names something that is not asked like this.
+    #[error("redirected to no usable URL")]
+    Unusable,
 }
 
 /// A callback as a [`ServerSource`]: an async closure that returns the list.

@@ -27,7 +27,7 @@ mod trace;
 
 use std::fmt;
 
-use redial::{Deadline, Input, Instant, Stats, record::Call};
+use redial::{Deadline, Input, Instant, Stats, record::Call, sim::Checker};
 
 use self::{
     events::{Due, Events},
@@ -91,24 +91,36 @@ impl World {
     ///
     /// What went wrong, with the seed and what came before.
     pub fn run(plan: &Plan) -> Result<Run, Wrong> {
-        let mut world = Self::new(plan);
-        while let Some(at) = world.next() {
-            world.now = at.max(world.now);
-            world.step()?;
-            if world.steps > MAX_STEPS {
-                return Err(Wrong::NoEnd(plan.seed));
+        Self::new(plan, Vec::new()).play(plan.seed)
+    }
+
+    /// The same with one more checker.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong, with the seed and what came before.
+    pub fn run_with(plan: &Plan, checker: impl Checker + 'static) -> Result<Run, Wrong> {
+        Self::new(plan, vec![Box::new(checker)]).play(plan.seed)
+    }
+
+    fn play(mut self, seed: u64) -> Result<Run, Wrong> {
+        while let Some(at) = self.next() {
+            self.now = at.max(self.now);
+            self.step()?;
+            if self.steps > MAX_STEPS {
+                return Err(Wrong::NoEnd(seed));
             }
         }
-        if !world.cluster.cluster().is_terminated() {
-            return Err(Wrong::NoEnd(plan.seed));
+        if !self.cluster.cluster().is_terminated() {
+            return Err(Wrong::NoEnd(seed));
         }
         Ok(Run {
-            trace: world.trace,
-            stats: world.cluster.cluster().stats(),
+            trace: self.trace,
+            stats: self.cluster.cluster().stats(),
         })
     }
 
-    fn new(plan: &Plan) -> Self {
+    fn new(plan: &Plan, checkers: Vec<Box<dyn Checker>>) -> Self {
         let mut events = Events::default();
         let start = Instant::ORIGIN;
         for (at, fault) in &plan.faults {
@@ -126,7 +138,7 @@ impl World {
         Self {
             now: start,
             rng: Rng::new(plan.seed),
-            cluster: Watched::new(&plan.config, plan.seed, start),
+            cluster: Watched::with(&plan.config, plan.seed, start, checkers),
             events,
             servers: vec![Server::default(); plan.servers],
             resolver: Resolver::new(plan.servers),

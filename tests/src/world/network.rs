@@ -121,6 +121,11 @@ impl World {
         match self.servers[server].accept {
             Accept::Yes => self.later(connection, round_trip, Happens::Connected),
             Accept::No(error) => self.later(connection, round_trip, Happens::ConnectFailed(error)),
+            Accept::Briefly(error) => {
+                self.later(connection, round_trip, Happens::Connected);
+                // After the answer to a handshake.
+                self.later(connection, round_trip * 3, Happens::Closed(error));
+            }
             Accept::BlackHole => {}
         }
     }
@@ -133,6 +138,7 @@ impl World {
         let happens = match server.greet {
             Greet::Yes => Happens::Greeted(Limits::NONE),
             Greet::WithLimit(limit) => Happens::Greeted(Limits::in_flight(limit)),
+            Greet::WithSession(timeout) => Happens::Greeted(Limits::NONE.with_session(timeout)),
             Greet::No(error) => Happens::GreetingFailed(error),
             Greet::Mute => return,
             Greet::Close(error) => Happens::Closed(error),

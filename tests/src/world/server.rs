@@ -27,6 +27,8 @@ pub enum Accept {
     Yes,
     /// It does not.
     No(ConnectError),
+    /// It lets it in, and ends the connection soon after.
+    Briefly(CloseError),
     /// It never answers.
     BlackHole,
 }
@@ -38,6 +40,8 @@ pub enum Greet {
     Yes,
     /// It answers it, and allows so many requests in flight.
     WithLimit(u32),
+    /// It answers it, and gives a session that lasts so long unheard.
+    WithSession(Duration),
     /// It refuses it.
     No(HandshakeError),
     /// It never answers.

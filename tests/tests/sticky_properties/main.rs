@@ -1,12 +1,23 @@
 //! SEMANTICS 7.7, 7.8: what holds for a client under `Sticky` in every small world, however the list
 //! and the servers change. `PROPTEST_CASES` raises the number of runs.
 
-mod world;
+mod life;
+mod one_server;
+
+use std::collections::BTreeSet;
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use redial::{Backoff, Config, Jitter, Limit, SelectionPolicy, SetupTimeout, record::Call};
+use redial::{
+    Backoff, Config, Event, Instant, Jitter, Limit, NodeState, Output, RequestId, SelectionPolicy,
+    SetupTimeout,
+    record::{Answer, Call},
+};
+use redial_tests::world::{Line, Op, Plan, Run, World};
 
-use world::{HOSTS, LAP, MANNERS, Manner, Op, Plan, World, ms};
+use life::{Change, HOSTS, Life, MANNERS, Manner, ms, request};
+use one_server::OneServer;
+
+const LAP: u64 = 1_000;
 
 fn config() -> impl Strategy<Value = Config> {
     let zookeeper = Config::zookeeper(ms(9_000))
@@ -51,40 +62,40 @@ fn own_config() -> impl Strategy<Value = Config> {
     )
 }
 
-fn op() -> impl Strategy<Value = Op> {
+fn change() -> impl Strategy<Value = Change> {
     let host = || 0..HOSTS;
     prop_oneof![
-        4 => (1..1u8 << HOSTS, host()).prop_map(|(mask, turn)| Op::List(mask, turn)),
-        1 => (1..4usize).prop_map(Op::Equal),
-        3 => (host(), select(&MANNERS[..])).prop_map(|(host, manner)| Op::Manner(host, manner)),
-        1 => host().prop_map(Op::Crash),
-        1 => (host(), 1..3_000u64).prop_map(|(host, until)| Op::Throttle(host, until)),
-        2 => Just(Op::Submit),
-        1 => host().prop_map(Op::SubmitOn),
+        4 => (1..1u8 << HOSTS, host()).prop_map(|(mask, turn)| Change::List(mask, turn)),
+        1 => (1..4usize).prop_map(Change::Equal),
+        3 => (host(), select(&MANNERS[..])).prop_map(|(host, manner)| Change::Manner(host, manner)),
+        1 => host().prop_map(Change::Cut),
+        1 => (host(), 1..3_000u64).prop_map(|(host, until)| Change::Throttle(host, until)),
+        2 => Just(Change::Submit),
+        1 => host().prop_map(Change::SubmitOn),
     ]
 }
 
-fn plan() -> impl Strategy<Value = Plan> {
+fn life() -> impl Strategy<Value = Life> {
     let pause = prop_oneof![0..3u64, 0..100u64, 0..3_000u64];
     let manners = vec(select(&MANNERS[..]), HOSTS);
-    let ops = vec((pause, op()), 1..40);
+    let changes = vec((pause, change()), 1..40);
     (
         any::<u64>(),
         config(),
         any::<[bool; 2]>(),
-        1..60u64,
+        1..30u64,
         manners,
-        ops,
+        changes,
     )
         .prop_map(
-            |(seed, config, [bound, session], latency, manners, ops)| Plan {
+            |(seed, config, [bound, session], latency, manners, changes)| Life {
                 seed,
                 config,
                 bound,
                 session,
                 latency,
                 manners,
-                ops,
+                changes,
             },
         )
 }
@@ -100,76 +111,135 @@ fn cases(default: u32) -> ProptestConfig {
     }
 }
 
+fn run(plan: &Plan, life: &Life) -> Run {
+    World::run_with(plan, OneServer::new(life.bound)).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
 proptest! {
     #![proptest_config(cases(300))]
 
     /// 7.7, Z17, Z27, Z29, Z35: in every step; and when the servers work again, the client is connected soon, to a
     /// listed one, and everything completes.
     #[test]
-    fn a_client_has_one_listed_server_and_finds_one_that_works(plan in plan()) {
-        let mut world = World::new(plan);
-        world.run_ops();
-        world.plan.manners = vec![Manner::Works; HOSTS];
-        world.run_until(world.now + ms(3_000));
-        world.op(&Op::Submit);
+    fn a_client_has_one_listed_server_and_finds_one_that_works(life in life()) {
+        let (mut plan, end) = life.plan();
+        for host in 0..HOSTS {
+            plan = life.treat(plan, end, host, Manner::Works);
+        }
         // A hanging attempt, a rest, a lap, a start delay, and the way to Ready; a throttle besides.
-        world.run_until(world.now + ms(9_000 + 1_000 + LAP + 500 + 200 + 3_000));
-        if world.terminated {
-            prop_assert!(world.plan.session && world.open.is_empty(), "the session was over");
+        let soon = end + 3_000 + 9_000 + 1_000 + LAP + 500 + 200 + 3_000;
+        let mut plan = plan
+            .at(end + 3_000, Op::Submit(request().idempotent()))
+            .at(soon, Op::Submit(request()))
+            .until(soon + 60_000);
+        plan.drain = ms(500);
+        let run = run(&plan, &life);
+        let expiry = run.trace.outputs().find(|(_, output)| is_expiry(output));
+        if let Some((at, _)) = expiry {
+            prop_assert!(life.session && at < Instant::from_millis(soon), "at {at}");
             return Ok(());
         }
-        let stats = world.cluster().stats();
-        prop_assert!(stats.nodes_ready >= 1, "{stats:?}");
-        prop_assert!(world.open.is_empty(), "{:?} wait", world.open);
-        // Then it is quiet: a keepalive now and then, and nothing is dialled.
-        let attempts = world.attempts;
-        world.run_until(world.now + ms(60_000));
-        prop_assert_eq!(world.attempts, attempts);
-        world.call(Call::Shutdown(ms(500)));
-        world.run_until(world.now + ms(500));
-        prop_assert!(world.terminated && world.open.is_empty());
-        prop_assert_eq!(world.cluster().poll_timeout(), None);
+        let late = open_at(&run, soon);
+        prop_assert!(late.is_empty(), "{late:?} wait");
+        // Then it is quiet: requests are answered, and nothing is dialled.
+        let late = open_at(&run, soon + 200);
+        prop_assert!(late.is_empty(), "{late:?} wait");
+        let quiet = run.trace.outputs().filter(|(at, _)| *at >= Instant::from_millis(soon));
+        let dials = quiet.filter(|(_, output)| is_attempt(output)).count();
+        prop_assert_eq!(dials, 0);
     }
 
     /// 7.8: lists that flap make no client dial more often than laps allow.
     #[test]
-    fn flapping_lists_reset_no_lap(plan in plan(), lists in vec(1..1u8 << HOSTS, 2), pause in 1..50u64) {
-        let mut plan = plan;
-        let config = plan.config.to_builder().hedge_delay(Limit::Never);
-        plan.config = config.build().expect("it makes sense");
-        let mut world = World::new(plan);
-        world.plan.manners = vec![Manner::Refuses; HOSTS];
-        world.set_nodes((0..HOSTS).collect());
-        for round in 0..200 {
-            world.run_until(world.now + ms(pause));
-            world.op(&Op::List(lists[round % 2], round % HOSTS));
-        }
-        let laps = world.now.as_nanos() / 1_000_000 / LAP + 2;
-        let most = laps * HOSTS as u64 + aborted_by_updates(&world);
-        prop_assert!(world.attempts <= most, "{} attempts, {laps} laps", world.attempts);
+    fn flapping_lists_reset_no_lap(life in life(), lists in vec(1..1u8 << HOSTS, 2), pause in 1..50u64) {
+        let config = life.config.to_builder().hedge_delay(Limit::Never);
+        let flap = |round: usize| (pause, Change::List(lists[round % 2], round % HOSTS));
+        let life = Life {
+            config: config.build().expect("it makes sense"),
+            manners: vec![Manner::Refuses; HOSTS],
+            changes: (0..200).map(flap).collect(),
+            ..life
+        };
+        let (plan, end) = life.plan();
+        let run = run(&plan.until(end), &life);
+        let laps = end / LAP + 2;
+        let attempts = count(&run, is_attempt);
+        // An update may take an attempt away, and another begins in the same step.
+        let aborted = updates(&run).min(attempts - run.stats.failures_connect);
+        let most = laps * HOSTS as u64 + aborted;
+        prop_assert!(attempts <= most, "{attempts} attempts, {laps} laps");
     }
 }
 
-/// An update may take an attempt away, and another begins in the same step.
-fn aborted_by_updates(world: &World) -> u64 {
-    world
-        .updates
-        .min(world.attempts - world.cluster().stats().failures_connect)
+fn count(run: &Run, is_it: impl Fn(&Output) -> bool) -> u64 {
+    run.trace
+        .outputs()
+        .filter(|(_, output)| is_it(output))
+        .count() as u64
 }
 
-/// A property of worlds in which nothing happens would say nothing.
+fn is_attempt(output: &Output) -> bool {
+    matches!(output, Output::Event(Event::AttemptStarted { .. }))
+}
+
+fn is_expiry(output: &Output) -> bool {
+    matches!(output, Output::Event(Event::SessionExpired { .. }))
+}
+
+fn is_ready(output: &Output) -> bool {
+    let to_ready = |event: &Event| {
+        matches!(
+            event,
+            Event::StateChanged {
+                to: NodeState::Ready,
+                ..
+            }
+        )
+    };
+    matches!(output, Output::Event(event) if to_ready(event))
+}
+
+fn updates(run: &Run) -> u64 {
+    let lines = run.trace.lines.iter();
+    lines
+        .filter(|line| matches!(line, Line::Call(_, Call::SetNodes(_), _)))
+        .count() as u64
+}
+
+/// What was submitted before then and not completed.
+fn open_at(run: &Run, millis: u64) -> BTreeSet<RequestId> {
+    let mut open = BTreeSet::new();
+    for line in &run.trace.lines {
+        match *line {
+            Line::Call(at, Call::Submit(_), Answer::Submit(Ok(request)))
+                if at < Instant::from_millis(millis) =>
+            {
+                open.insert(request);
+            }
+            Line::Output(at, Output::Completion(completion))
+                if at <= Instant::from_millis(millis) =>
+            {
+                open.remove(&completion.request);
+            }
+            _ => {}
+        }
+    }
+    open
+}
+
+/// A property of lives in which nothing happens would say nothing.
 #[test]
-fn the_worlds_are_eventful() {
+fn the_lives_are_eventful() {
     use proptest::{strategy::ValueTree, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
     let (mut readies, mut attempts, mut moves) = (0, 0, 0);
     for _ in 0..50 {
-        let plan = plan().new_tree(&mut runner).expect("a plan").current();
-        let mut world = World::new(plan);
-        world.run_ops();
-        readies += world.readies;
-        attempts += world.attempts;
-        moves += world.updates;
+        let life = life().new_tree(&mut runner).expect("a life").current();
+        let (plan, end) = life.plan();
+        let run = run(&plan.until(end), &life);
+        readies += count(&run, is_ready);
+        attempts += count(&run, is_attempt);
+        moves += updates(&run);
     }
     assert!(
         readies > 200 && attempts > 400 && moves > 300,

@@ -219,8 +219,7 @@ fn a_request_over_the_limit_fails_alone() {
     rig.written();
     rig.read(&welcome(9_000, 1));
     let request = Request::get("/".repeat(64));
-    let id = rig.client.submit(rig.now, request, RequestOptions::new());
-    let id = id.expect("an open client");
+    let id = rig.submit(request, RequestOptions::new());
     rig.drain();
     rig.written();
     assert_eq!(rig.drain(), [Seen::Failure(id, Reason::Rejected)]);

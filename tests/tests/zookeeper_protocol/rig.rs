@@ -1,38 +1,23 @@
 //! A client of one server that says what the test wants, without sockets.
 
-use std::time::Duration;
-
-use redial::{
-    Cause, Config, ConnectionId, Event, Instant, NodeSpec, Reason, RequestId, RequestOptions,
-    Source,
-    client::{Client, ClientAction, ClientOutput, TransportInput},
+use std::{
+    ops::{Deref, DerefMut},
+    time::Duration,
 };
-use redial_tests::zookeeper::jute::{Push, Reply, Request, ServerError, ZooKeeper};
+
+use redial::{Config, RequestId, RequestOptions, Source};
+use redial_tests::{
+    rig,
+    zookeeper::jute::{Push, Reply, Request, ServerError, ZooKeeper},
+};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(9);
 pub(crate) const ID: i64 = 0x0102_0304_0506_0708;
 
-/// What the application sees.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Seen {
-    Reply(RequestId, Result<Reply, ServerError>),
-    Sent(RequestId),
-    Failure(RequestId, Reason),
-    Push(Push),
-    Malformed(&'static str),
-    Ready,
-    Ended(Cause),
-    Expired,
-    Servers,
-    Terminated,
-}
+pub(crate) type Seen = rig::Seen<Result<Reply, ServerError>, Push>;
 
 /// A client whose transport is up.
-pub(crate) struct Rig {
-    pub(crate) client: Client<ZooKeeper>,
-    pub(crate) connection: ConnectionId,
-    pub(crate) now: Instant,
-}
+pub(crate) struct Rig(rig::Rig<ZooKeeper>);
 
 impl Rig {
     /// The wish for a session is not yet sent.
@@ -50,16 +35,7 @@ impl Rig {
     }
 
     pub(crate) fn with(protocol: ZooKeeper, config: Config) -> Self {
-        let now = Instant::ORIGIN;
-        let mut client = Client::new(protocol, config, 1, now).expect("a valid configuration");
-        let node: NodeSpec = "127.0.0.1:2181".parse().expect("an address");
-        client.set_nodes(now, &[node]).expect("a valid list");
-        let connection = connect(&mut client, now).expect("one connection is kept");
-        Self {
-            client,
-            connection,
-            now,
-        }
+        Self(rig::Rig::new(protocol, config, "127.0.0.1:2181"))
     }
 
     /// There is a session.
@@ -77,16 +53,7 @@ impl Rig {
 
     /// The peer closes, and the client connects again; the wish for a session is not yet sent.
     pub(crate) fn reconnect(&mut self) {
-        let closed = TransportInput::Closed {
-            connection: self.connection,
-            error: redial::CloseError::Peer,
-        };
-        self.client.handle_input(self.now, closed);
-        self.drain();
-        self.now += Duration::from_millis(2_001);
-        self.client.handle_timeout(self.now);
-        let connection = connect(&mut self.client, self.now);
-        self.connection = connection.expect("one connection is kept");
+        self.0.reconnect(Duration::from_millis(2_001));
     }
 
     /// Submits a request and returns what is written of it.
@@ -99,76 +66,24 @@ impl Rig {
         request: Request,
         options: RequestOptions,
     ) -> (RequestId, Vec<u8>) {
-        let id = self.client.submit(self.now, request, options);
-        self.client.drive(self.now, |_, _| {});
-        (id.expect("an open client"), self.written())
-    }
-
-    /// What goes over the wire now.
-    pub(crate) fn written(&mut self) -> Vec<u8> {
-        let mut written = Vec::new();
-        loop {
-            let bytes = self.client.transmit(self.now, self.connection).to_vec();
-            if bytes.is_empty() {
-                return written;
-            }
-            self.client
-                .transmitted(self.now, self.connection, bytes.len());
-            written.extend(bytes);
-        }
-    }
-
-    /// Time passes; what is seen then.
-    pub(crate) fn pass(&mut self, time: Duration) -> Vec<Seen> {
-        self.now += time;
-        self.client.handle_timeout(self.now);
-        self.drain()
-    }
-
-    /// These bytes come; what is seen of it.
-    pub(crate) fn read(&mut self, bytes: &[u8]) -> Vec<Seen> {
+        let id = self.submit(request, options);
         self.drain();
-        self.client.read(self.now, self.connection, bytes);
-        self.drain()
-    }
-
-    pub(crate) fn drain(&mut self) -> Vec<Seen> {
-        let mut seen = Vec::new();
-        self.client.drive(self.now, |_, output| {
-            seen.extend(match output {
-                ClientOutput::Completion { request, result } => Some(match result {
-                    Ok(response) => match response.reply {
-                        Some(reply) => Seen::Reply(request, reply),
-                        None => Seen::Sent(request),
-                    },
-                    Err(error) => Seen::Failure(request, error.reason),
-                }),
-                ClientOutput::Push { push, .. } => Some(Seen::Push(push)),
-                ClientOutput::Malformed { error, .. } => Some(Seen::Malformed(error.0)),
-                ClientOutput::Terminated => Some(Seen::Terminated),
-                ClientOutput::Event(event) => match event {
-                    Event::AttemptEnded { cause: None, .. } => Some(Seen::Ready),
-                    Event::Disconnected { cause, .. } => Some(Seen::Ended(cause)),
-                    Event::SessionExpired { .. } => Some(Seen::Expired),
-                    Event::Refreshed { .. } => Some(Seen::Servers),
-                    _ => None,
-                },
-                _ => None,
-            });
-        });
-        seen
+        (id, self.written())
     }
 }
 
-fn connect(client: &mut Client<ZooKeeper>, now: Instant) -> Option<ConnectionId> {
-    let mut up = None;
-    client.drive(now, |client, output| {
-        if let ClientOutput::Action(ClientAction::Connect { connection, .. }) = output {
-            client.handle_input(now, TransportInput::Connected { connection });
-            up = Some(connection);
-        }
-    });
-    up
+impl Deref for Rig {
+    type Target = rig::Rig<ZooKeeper>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Rig {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
 }
 
 // What a server says.

@@ -4,6 +4,7 @@
 //! `REDIAL_REQUIRE_ZOOKEEPER=1`.
 
 mod configuration;
+mod equal_lists;
 mod expiry;
 mod failures;
 mod rebalancing;

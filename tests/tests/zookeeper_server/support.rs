@@ -1,6 +1,10 @@
 //! A client of real servers.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use redial::{
@@ -123,6 +127,19 @@ impl Session {
                 return cause;
             }
         }
+    }
+
+    /// What has happened to it since it was asked last.
+    pub(crate) fn passed(&mut self) -> Vec<Event> {
+        let mut passed = Vec::new();
+        let mut context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(record) = self.events.poll_next(&mut context) {
+            let record = record.expect("the client has not ended");
+            if let ClientEvent::Cluster(event) = record.event {
+                passed.push(event);
+            }
+        }
+        passed
     }
 
     /// Ends the client and replays its recording: where the last connection leads.
