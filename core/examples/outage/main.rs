@@ -13,7 +13,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use clap::Parser;
@@ -70,7 +70,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let schedule = schedule(&options)?;
     let simulation = simulation(options.within);
-    let began = Instant::now();
+    #[expect(clippy::disallowed_types, reason = "it shows how long a run takes")]
+    let began = std::time::Instant::now();
     let run = match simulation.run(&schedule) {
         Ok(run) => run,
         Err(failure) if options.shrink => {

@@ -1,6 +1,6 @@
 //! Many runs: until one fails, which is then shrunk.
 
-use core::time::Duration;
+use core::{fmt, time::Duration};
 use std::{boxed::Box, collections::BTreeMap};
 
 use thiserror::Error;
@@ -31,8 +31,8 @@ pub struct Explored {
 }
 
 /// A run that failed, and the simplest one that was found to fail in the same way. Its text ends with
-/// a ready-made test.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+/// a ready-made test; `Debug` gives it too, so that an `unwrap` shows it.
+#[derive(Clone, PartialEq, Eq, Error)]
 #[error(
     "{failure}\nThe same with the simplest schedule that was found, of {runs} tried:\n{shrunk}"
 )]
@@ -91,6 +91,12 @@ impl<P: Protocol + 'static> Simulation<P> {
             shrunk,
             runs,
         }
+    }
+}
+
+impl fmt::Debug for Shrunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -109,9 +109,13 @@ pub struct Run {
     pub ended: Instant,
 }
 
-/// A run that went wrong. Its text has what came before, and a test that fails in the same way.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{what}\nat {at}, seed {}{past}\n\nTo see it again:\n\n{test}", schedule.seed)]
+/// A run that went wrong. Its text has what came before, and a test that fails in the same way;
+/// `Debug` gives it too, so that an `unwrap` shows it.
+#[derive(Clone, PartialEq, Eq, Error)]
+#[error(
+    "{what}\nat {at}, seed {}; the last steps:{past}\n\nA test that fails so:\n\n{test}",
+    schedule.seed
+)]
 #[non_exhaustive]
 pub struct Failure {
     /// What happened from outside. [`Simulation::run`] with it fails in the same way.
@@ -146,6 +150,8 @@ pub enum Wrong {
     Property {
         /// Its name.
         name: String,
+        /// For which client, from 0; `None` if it is one of the whole run.
+        client: Option<u32>,
         /// Of what: a request, or the run.
         what: String,
     },
@@ -179,6 +185,19 @@ pub enum Wrong {
 }
 
 impl Wrong {
+    /// To which client it happened, from 0, if to one.
+    #[must_use]
+    pub const fn client(&self) -> Option<u32> {
+        match *self {
+            Self::Rule { client, .. }
+            | Self::Application { client, .. }
+            | Self::Stuck { client, .. }
+            | Self::NoEnd { client, .. } => Some(client),
+            Self::Property { client, .. } => client,
+            Self::Config(_) => None,
+        }
+    }
+
     /// Whether the other is the same kind of failure, perhaps of another client or with other
     /// figures.
     #[must_use]
@@ -433,6 +452,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             None => Ok(run),
             Some((name, _)) => Err(self.failure(Wrong::Property {
                 name: name.clone(),
+                client: None,
                 what: format!("{:?}", run.stats),
             })),
         }
@@ -504,9 +524,11 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             };
             let mut properties = self.simulation.properties.iter();
             if let Some((name, _)) = properties.find(|(_, holds)| !holds(&outcome)) {
-                let name = name.clone();
-                let what = outcome.to_string();
-                return Err(self.failure(Wrong::Property { name, what }));
+                return Err(self.failure(Wrong::Property {
+                    name: name.clone(),
+                    client: Some(client),
+                    what: outcome.to_string(),
+                }));
             }
         }
         Ok(())
@@ -515,17 +537,13 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
     /// Sees that all is well with a client to which something has happened.
     fn check(&mut self, number: usize) -> Result<(), Box<Failure>> {
         let client = number as u32;
-        if let Some(Broken { violation, steps }) = self.watches.get(number).and_then(Watch::broken)
-        {
-            let mut failure = self.failure(Wrong::Rule {
+        let broken = self.watches.get(number).and_then(Watch::broken);
+        if let Some(Broken { violation, .. }) = broken {
+            return Err(self.failure(Wrong::Rule {
                 client,
                 rule: violation.rule.to_string(),
                 what: violation.what,
-            });
-            for step in steps {
-                failure.past.push_str(&format!("\n{step}"));
-            }
-            return Err(failure);
+            }));
         }
         if let Some(what) = self.clients[number].failure.take() {
             return Err(self.failure(Wrong::Application { client, what }));
@@ -555,16 +573,26 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
     }
 
     fn failure(&self, what: Wrong) -> Box<Failure> {
+        let client = what.client().unwrap_or_default() as usize;
+        let steps = self.watches.get(client).map(Watch::recent);
+        let past = steps.into_iter().flatten();
+        let past = past.map(|step| format!("\n{step}")).collect();
         Box::new(Failure {
             schedule: self.schedule.clone(),
             at: self.world.now,
             what,
-            past: String::new(),
+            past,
             test: self.schedule.to_test(
                 &format!("{}.run(&schedule).unwrap()", self.simulation.made_by),
                 &format!("seed_{}", self.schedule.seed),
             ),
         })
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

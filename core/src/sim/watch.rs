@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// How much of the past is told.
-const REMEMBERED: usize = 40;
+const REMEMBERED: usize = 20;
 
 /// Checks every step of one core: by all [`checkers`](super::checkers), those of the user and the
 /// core's own audit of its books, until one finds fault. A clone is another handle to the same watch:
@@ -56,6 +56,11 @@ impl Watch {
             violation,
             steps: state.recent.iter().cloned().collect(),
         })
+    }
+
+    /// The last steps.
+    pub(super) fn recent(&self) -> Vec<Step> {
+        self.state().recent.iter().cloned().collect()
     }
 
     /// Looks, when the run is over, for what has not come to its end: [`Checker::at_end`].

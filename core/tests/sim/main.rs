@@ -1,6 +1,7 @@
 //! The simulator.
 
 mod faults;
+mod own_logic;
 mod runs;
 mod runtime;
 

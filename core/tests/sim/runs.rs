@@ -1,7 +1,7 @@
 //! Runs.
 
 use redial::{
-    RequestOptions,
+    Config, RequestOptions,
     client::length_prefixed::LengthPrefixed,
     sim::{App, Fault, Load, Reaction, Schedule, Service, Simulation, Target, Workload, Wrong},
 };
@@ -38,8 +38,7 @@ fn a_schedule_gives_the_same_run_again_and_another_seed_another() {
 
 #[test]
 fn each_client_of_a_run_has_its_own_chance() {
-    let config = redial::Config::default();
-    let simulation = simulation().config(config).clients(20).traced();
+    let simulation = simulation().clients(20).traced();
     let run = run(&simulation, &Schedule::new(1, 10, s(1)));
     let mut firsts = std::collections::BTreeSet::new();
     for (_, client, output) in run.trace.outputs() {
@@ -58,7 +57,7 @@ fn a_property_that_does_not_hold_ends_the_run_and_says_of_what() {
         outcome.completed - outcome.submitted < ms(100)
     });
     let failure = simulation.run(&schedule).unwrap_err();
-    let Wrong::Property { name, what } = &failure.what else {
+    let Wrong::Property { name, what, .. } = &failure.what else {
         panic!("{failure}");
     };
     assert_eq!(name, "an answer within 100 ms");
@@ -88,7 +87,7 @@ impl Workload<LengthPrefixed> for Stubborn {
 #[test]
 fn an_application_that_lets_no_time_pass_is_stopped() {
     let simulation = Simulation::new(LengthPrefixed::new, |_| Service::echo(ms(1)));
-    let simulation = simulation.workload(|_| Stubborn);
+    let simulation = simulation.workload(|_| Stubborn).unchecked();
     let failure = simulation.run(&Schedule::new(1, 1, s(1))).unwrap_err();
     assert!(
         matches!(failure.what, Wrong::Stuck { client: 0, .. }),
@@ -98,27 +97,33 @@ fn an_application_that_lets_no_time_pass_is_stopped() {
 
 #[test]
 fn a_server_is_a_closure_from_request_to_reaction() {
-    let service = |number: u32| {
+    let service = |_| {
         let mut seen = 0;
         Service::new(move |request| {
             seen += 1;
-            match (number, seen % 4) {
-                (0, 1) => Reaction::RetryElsewhere,
-                (0, 2) => Reaction::RetryHere(ms(20)),
-                (0, 3) => Reaction::Close,
+            match seen % 8 {
+                1 => Reaction::RetryElsewhere,
+                3 => Reaction::RetryHere(ms(20)),
+                5 => Reaction::Close,
+                7 => Reaction::Silence,
                 _ => Reaction::Reply(ms(2), request.clone()),
             }
         })
         .limit(5)
     };
-    let simulation = Simulation::new(LengthPrefixed::new, service).workload(|_| {
+    let config = Config::builder()
+        .request_timeout(s(1))
+        .max_attempts(10)
+        .build();
+    let simulation = Simulation::new(LengthPrefixed::new, service).config(config.unwrap());
+    let simulation = simulation.workload(|_| {
         Load::every(ms(100), |n| format!("{n}").into())
             .options(RequestOptions::new().idempotent())
             .at_most(100)
     });
     let run = run(&simulation, &Schedule::new(5, 2, s(60)));
     assert_eq!((run.stats[0].succeeded, run.stats[0].failed), (100, 0));
-    assert!(run.stats[0].retries >= 3, "{:?}", run.stats[0]);
+    assert!(run.stats[0].retries > 50, "{:?}", run.stats[0]);
 }
 
 #[test]
