@@ -12,6 +12,8 @@
 //! | a runtime | an adapter such as `redial-tokio`, on the generic `driver` | `driver` |
 //!
 //! Each layer is built on the one above it in this table and is usable alone. A feature only adds.
+//! Clients of each layer live in the simulator too, where hours of outages pass in a second: `sim`,
+//! feature `sim`; pictures of them are drawn with `sim-svg`, and `sim-proptest` has strategies.
 //!
 //! # The loop
 //!

@@ -8,6 +8,8 @@
 //! cargo run --release -p redial --features sim-svg --example outage -- --seed 7 --hours 1 --svg out.svg
 //! ```
 
+mod scenario;
+
 use std::{
     error::Error,
     fs,
@@ -17,11 +19,9 @@ use std::{
 };
 
 use clap::Parser;
-use redial::{
-    RequestOptions,
-    client::length_prefixed::LengthPrefixed,
-    sim::{Load, Run, Schedule, Service, Simulation, Swarm, Timeline},
-};
+use redial::sim::{Run, Schedule, Swarm, Timeline};
+
+use scenario::simulation;
 
 /// Simulates a client during an outage, and shows what it did.
 #[derive(Parser)]
@@ -97,30 +97,6 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         run.events
     );
     Ok(ExitCode::SUCCESS)
-}
-
-/// The client's side of it. Servers echo after a millisecond.
-fn simulation(within: Option<Duration>) -> Simulation<LengthPrefixed> {
-    let echo = |_| Service::echo(Duration::from_millis(1));
-    let simulation = Simulation::new(LengthPrefixed::new, echo)
-        .made_by("simulation(None)")
-        .traced()
-        .workload(|_| {
-            Load::every(Duration::from_millis(200), |n| format!("{n}").into())
-                .options(RequestOptions::new().idempotent())
-        });
-    match within {
-        None => simulation,
-        Some(within) => simulation
-            .made_by(format!(
-                "simulation(Some(Duration::from_nanos({})))",
-                within.as_nanos()
-            ))
-            .property(
-                format!("every request ends within {within:?}"),
-                move |outcome| outcome.completed - outcome.submitted <= within,
-            ),
-    }
 }
 
 fn schedule(options: &Options) -> Result<Schedule, Box<dyn Error>> {

@@ -2,6 +2,8 @@
 
 mod faults;
 mod own_logic;
+#[cfg(feature = "sim-svg")]
+mod picture;
 mod runs;
 mod runtime;
 
