@@ -100,8 +100,27 @@
 //! and then the same for the simplest schedule that fails so, with a test to be pasted:
 //!
 //! ```text
-//! TEXT
+//! nobody waits longer than a quarter does not hold: client 0: submitted at 0s, answered by n0 at 15.004242108s, hand-overs: 1
+//! at 15.004242108s, seed 1; the last steps:
+//! (…)
+//!
+//! A test that fails so:
+//!
+//! #[test]
+//! fn seed_1() {
+//!     let schedule = "
+//!         seed 1
+//!         servers 1
+//!         lasts 10.3s
+//!         at 0s for 15s server 0 stall to-server
+//!     ";
+//!     let schedule: redial::sim::Schedule = schedule.parse().unwrap();
+//!     simulation().run(&schedule).unwrap();
+//! }
 //! ```
+//!
+//! With proptest the schedules come from a strategy, and proptest does the shrinking: see
+//! `strategies`, feature `sim-proptest`.
 //!
 //! # What is simulated
 //!

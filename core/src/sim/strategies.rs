@@ -6,28 +6,36 @@
 //!
 //! # Example: property-test your own timeout logic
 //!
-//! A watchdog pings its server every five seconds and gives it up when three pings in a row are lost.
-//! It must not give up a server that was silent for less than ten seconds:
+//! Whatever goes wrong in ten minutes, nobody waits longer than half a minute for a request:
 //!
 //! ```
 //! use std::time::Duration;
-//! use proptest::test_runner::TestRunner;
-//! use redial::{Instant, sim::{Fault, Occurrence, Swarm, strategies::faults}};
 //!
-//! fn gives_up(fault: &Occurrence) -> bool {
-//!     let is_lost = |now: &Instant| fault.at <= *now && *now < fault.ends();
-//!     let pings: Vec<_> = (0..720).map(|n| Instant::from_millis(5_000 * n)).collect();
-//!     pings.windows(3).any(|three| three.iter().all(is_lost))
+//! use proptest::test_runner::{Config, TestRunner};
+//! use redial::{
+//!     RequestOptions,
+//!     client::length_prefixed::LengthPrefixed,
+//!     sim::{Fault, Load, Service, Simulation, Swarm, strategies::schedules},
+//! };
+//!
+//! const SECOND: Duration = Duration::from_secs(1);
+//!
+//! fn simulation() -> Simulation<LengthPrefixed> {
+//!     let options = RequestOptions::new().idempotent().timeout(30 * SECOND);
+//!     Simulation::new(LengthPrefixed::new, |_| Service::echo(SECOND / 1000))
+//!         .workload(move |_| Load::every(SECOND, |n| format!("{n}").into()).options(options))
+//!         .property("nobody waits longer than half a minute", |request| {
+//!             request.completed - request.submitted <= 30 * SECOND
+//!         })
 //! }
 //!
-//! let swarm = Swarm {
-//!     faults: vec![Fault::Mute, Fault::Pause, Fault::HalfOpen],
-//!     longest: Duration::from_secs(10),
-//!     ..Swarm::default()
-//! };
-//! TestRunner::default()
-//!     .run(&faults(&swarm, 3), |fault| {
-//!         proptest::prop_assert!(!gives_up(&fault), "{fault}");
+//! // In a #[test], with the macro `proptest!` or without. A machine that sleeps is excused.
+//! let mut swarm = Swarm { lasts: 600 * SECOND, ..Swarm::default() };
+//! swarm.faults.retain(|fault| *fault != Fault::Sleep);
+//! TestRunner::new(Config::with_cases(20))
+//!     .run(&schedules(&swarm), |schedule| {
+//!         let result = simulation().run(&schedule);
+//!         proptest::prop_assert!(result.is_ok(), "{:?}", result);
 //!         Ok(())
 //!     })
 //!     .unwrap();
