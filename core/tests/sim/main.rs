@@ -1,6 +1,7 @@
 //! The simulator.
 
 mod faults;
+mod golden;
 mod runs;
 mod runtime;
 
