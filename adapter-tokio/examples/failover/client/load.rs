@@ -37,7 +37,7 @@ pub(crate) fn start<R: Runtime>(
         while next < end {
             sleep_until(&on, next).await;
             requests.push(spawn(&on, send(client.clone(), Arc::clone(&ledger))));
-            next = next + PERIOD;
+            next += PERIOD;
         }
         Requests(requests)
     })
@@ -57,8 +57,7 @@ impl Requests {
 async fn send<R: Runtime>(client: Handle<LengthPrefixed, R>, ledger: Arc<Ledger>) {
     let number = ledger.send(client.now());
     let body = Bytes::copy_from_slice(&number.to_be_bytes());
-    let result = client.request(body.clone()).idempotent().await;
-    match result {
+    match client.request(body.clone()).idempotent().await {
         Ok(response) if response.reply == Some(body) => {
             ledger.answered(number, response.node, client.now());
         }

@@ -1,5 +1,6 @@
 //! The client's side of the example: a steady load, what became of it, and what the client saw and
-//! decided. It is written once, over [`Runtime`].
+//! decided. It is written once, over [`Runtime`]: a test runs it among simulated servers on virtual
+//! time.
 
 mod load;
 mod schedule;
