@@ -10,24 +10,17 @@
 //! living at any time. The client has its default configuration. The exit code is 0 only if every
 //! accepted request completed exactly once.
 
-mod load;
-mod schedule;
+mod client;
 mod servers;
-mod summary;
-mod timeline;
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use clap::Parser;
 use redial::{NodeSpec, client::length_prefixed::LengthPrefixed};
-use redial_tokio::Client;
-use tokio::time::{sleep_until, timeout};
+use redial_tokio::{Client, Tokio};
 
-use load::{Ledger, Load};
-use schedule::Schedule;
+use client::{Scenario, Schedule};
 use servers::Servers;
-use summary::Summary;
-use timeline::Timeline;
 
 /// A client fails over between servers that die and come back.
 #[derive(Parser)]
@@ -53,31 +46,23 @@ async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let schedule = Schedule::draw(options.seed, options.nodes.into(), length);
     let servers = Servers::start(&schedule.start).await?;
 
+    let list: Vec<_> = servers.addresses().map(NodeSpec::from).collect();
+
+    let runtime = Tokio::new(tokio::runtime::Handle::current());
     let client = Client::builder(LengthPrefixed::new())
-        .nodes(servers.addresses().map(NodeSpec::from).collect::<Vec<_>>())
+        .nodes(list.clone())
+        .runtime(runtime.clone())
         .seed(options.seed)
         .build()?;
-    let timeline = Timeline::start(&client, servers.addresses().collect(), !options.json);
-    for (node, mode) in schedule.start.iter().enumerate() {
-        timeline.world(node, mode.at_start());
-    }
-
-    let ledger = Arc::new(Ledger::new());
-    let load = Load::start(&client, &ledger, length);
-    let start = tokio::time::Instant::now();
-    for step in &schedule.steps {
-        sleep_until(start + step.after).await;
-        timeline.world(step.node, step.mode.announcement());
-        servers.set(step.node, step.mode).await;
-    }
-    let mut requests = load.finish().await;
-
-    // Those still open may finish; then the client ends, which completes what is left.
-    let _ = timeout(Duration::from_secs(1), requests.wait()).await;
-    client.shutdown(Duration::from_secs(1)).await?;
-    let _ = timeout(Duration::from_secs(1), requests.wait()).await;
-
-    let summary = Summary::new(&options, &ledger, &client.stats(), timeline.finish().await);
+    let scenario = Scenario {
+        seed: options.seed,
+        seconds: options.seconds,
+        prints: !options.json,
+        schedule,
+        servers: list,
+    };
+    let set = async |node, mode| servers.set(node, mode).await;
+    let summary = client::run(scenario, client, runtime, set).await?;
     match options.json {
         true => println!("{}", summary.to_json()),
         false => print!("{summary}"),

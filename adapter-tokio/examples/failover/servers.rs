@@ -18,7 +18,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::schedule::Mode;
+use crate::client::Mode;
 
 /// How long a server works on what has come, so that a kill finds requests in flight.
 const WORK: Duration = Duration::from_millis(10);

@@ -292,7 +292,7 @@ impl<P: Protocol + 'static> Simulation<P> {
         }
     }
 
-    /// Keeps the trace: about 100 bytes an event. Default: no.
+    /// Keeps the trace: 100 to 200 bytes an event. Default: no.
     #[must_use]
     pub fn traced(self) -> Self {
         Self {

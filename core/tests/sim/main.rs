@@ -1,6 +1,7 @@
 //! The simulator.
 
 mod faults;
+mod golden;
 mod own_logic;
 #[cfg(feature = "sim-svg")]
 mod picture;

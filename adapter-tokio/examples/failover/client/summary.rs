@@ -5,8 +5,8 @@ use std::fmt;
 use redial::Stats;
 use serde_json::{Value, json};
 
-use crate::{
-    Options,
+use super::{
+    Scenario,
     load::{Book, Ledger},
     timeline::NodeRecord,
 };
@@ -21,12 +21,12 @@ pub(crate) struct Summary {
 
 impl Summary {
     pub(crate) fn new(
-        options: &Options,
+        scenario: &Scenario,
         ledger: &Ledger,
         stats: &Stats,
         nodes: Vec<NodeRecord>,
     ) -> Self {
-        let Options { seed, seconds, .. } = *options;
+        let Scenario { seed, seconds, .. } = *scenario;
         Self {
             seed,
             seconds,
@@ -82,7 +82,7 @@ impl Summary {
             "exactly_once": self.exactly_once(),
             "nodes": self.nodes.iter().map(|node| json!({
                 "name": node.name,
-                "address": node.address,
+                "address": node.endpoint.to_string(),
                 "attempts": node.attempts,
                 "hedges": node.hedges,
                 "ready": node.ready,
@@ -156,7 +156,7 @@ impl fmt::Display for Summary {
         for node in &self.nodes {
             let NodeRecord {
                 name,
-                address,
+                endpoint,
                 attempts,
                 hedges,
                 ready,
@@ -165,7 +165,7 @@ impl fmt::Display for Summary {
             let answered = self.answered_by(node);
             writeln!(
                 f,
-                "node {name}          {address}: {attempts} attempts ({hedges} hedges), {ready} made it \
+                "node {name}          {endpoint}: {attempts} attempts ({hedges} hedges), {ready} made it \
                  Ready, {answered} requests answered"
             )?;
         }

@@ -7,60 +7,60 @@ use std::{
 };
 
 use bytes::Bytes;
-use redial::{NodeId, client::length_prefixed::LengthPrefixed, driver::Error};
-use redial_tokio::Client;
-use tokio::{
-    task::{JoinHandle, JoinSet},
-    time::{Instant, interval},
+use redial::{
+    Instant, NodeId,
+    client::length_prefixed::LengthPrefixed,
+    driver::{Error, Handle, Runtime},
 };
+
+use super::tasks::{Task, sleep_until, spawn};
 
 /// 200 requests a second.
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// The task that sends.
-pub(crate) struct Load(JoinHandle<Requests>);
+/// The requests that were sent and are not known to have completed.
+pub(crate) struct Requests(Vec<Task<()>>);
 
-/// The requests that were sent.
-pub(crate) struct Requests(JoinSet<()>);
-
-impl Load {
-    /// Sends for this long.
-    pub(crate) fn start(
-        client: &Client<LengthPrefixed>,
-        ledger: &Arc<Ledger>,
-        length: Duration,
-    ) -> Self {
-        let (client, ledger) = (client.clone(), Arc::clone(ledger));
-        Self(tokio::spawn(async move {
-            let mut ticks = interval(PERIOD);
-            let end = Instant::now() + length;
-            let mut requests = JoinSet::new();
-            while ticks.tick().await < end {
-                requests.spawn(send(client.clone(), Arc::clone(&ledger)));
-            }
-            Requests(requests)
-        }))
-    }
-
-    /// Waits until all is sent.
-    pub(crate) async fn finish(self) -> Requests {
-        self.0.await.expect("sending does not panic")
-    }
+/// Sends for this long.
+pub(crate) fn start<R: Runtime>(
+    client: &Handle<LengthPrefixed, R>,
+    runtime: &R,
+    ledger: &Arc<Ledger>,
+    length: Duration,
+) -> Task<Requests> {
+    let (client, ledger) = (client.clone(), Arc::clone(ledger));
+    let on = runtime.clone();
+    spawn(runtime, async move {
+        let mut next = on.now();
+        let end = next + length;
+        let mut requests = Vec::new();
+        while next < end {
+            sleep_until(&on, next).await;
+            requests.push(spawn(&on, send(client.clone(), Arc::clone(&ledger))));
+            next += PERIOD;
+        }
+        Requests(requests)
+    })
 }
 
 impl Requests {
     /// Waits until each has completed.
     pub(crate) async fn wait(&mut self) {
-        while self.0.join_next().await.is_some() {}
+        while let Some(request) = self.0.last() {
+            request.join().await;
+            self.0.pop();
+        }
     }
 }
 
 /// Sends one. An echo may be carried out twice, and so the client is told; all else is default.
-async fn send(client: Client<LengthPrefixed>, ledger: Arc<Ledger>) {
-    let number = ledger.send();
+async fn send<R: Runtime>(client: Handle<LengthPrefixed, R>, ledger: Arc<Ledger>) {
+    let number = ledger.send(client.now());
     let body = Bytes::copy_from_slice(&number.to_be_bytes());
     match client.request(body.clone()).idempotent().await {
-        Ok(response) if response.reply == Some(body) => ledger.answered(number, response.node),
+        Ok(response) if response.reply == Some(body) => {
+            ledger.answered(number, response.node, client.now());
+        }
         Ok(_) => ledger.failed(number, "another request's reply".to_owned()),
         Err(Error::Submit(error)) => ledger.refused(number, error.to_string()),
         Err(Error::Request(error)) => ledger.failed(number, error.reason.to_string()),
@@ -70,7 +70,7 @@ async fn send(client: Client<LengthPrefixed>, ledger: Arc<Ledger>) {
 /// What became of the requests.
 pub(crate) struct Ledger(Mutex<Book>);
 
-#[derive(Clone)]
+#[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) struct Book {
     /// How often each request completed, by its number.
     pub(crate) completions: Vec<u32>,
@@ -91,35 +91,21 @@ pub(crate) struct Book {
 
 impl Ledger {
     pub(crate) fn new() -> Self {
-        let now = Instant::now();
-        Self(Mutex::new(Book {
-            completions: Vec::new(),
-            answered: 0,
-            answered_by: BTreeMap::new(),
-            refused: BTreeMap::new(),
-            failed: BTreeMap::new(),
-            first_answer: None,
-            longest_gap: Duration::ZERO,
-            start: now,
-            last_sent: now,
-            last_answer: None,
-        }))
+        Self(Mutex::default())
     }
 
     /// The book, with the gap from the last answer to the last request counted.
     pub(crate) fn close(&self) -> Book {
         let mut book = self.with(|book| book.clone());
-        let silent = book
-            .last_sent
-            .saturating_duration_since(book.last_answer.unwrap_or(book.start));
+        let silent = book.last_sent - book.last_answer.unwrap_or(book.start);
         book.longest_gap = book.longest_gap.max(silent);
         book
     }
 
     /// The number of the next request.
-    fn send(&self) -> u64 {
+    fn send(&self, now: Instant) -> u64 {
         self.with(|book| {
-            book.last_sent = Instant::now();
+            book.last_sent = now;
             if book.completions.is_empty() {
                 book.start = book.last_sent;
             }
@@ -128,9 +114,8 @@ impl Ledger {
         })
     }
 
-    fn answered(&self, number: u64, node: NodeId) {
+    fn answered(&self, number: u64, node: NodeId, now: Instant) {
         self.with(|book| {
-            let now = Instant::now();
             book.completions[number as usize] += 1;
             book.answered += 1;
             *book.answered_by.entry(node).or_default() += 1;

@@ -1,21 +1,21 @@
 //! What happens, as it happens: in the world and in the eyes of the client.
 
-use std::{fmt, net::SocketAddr, time::Duration};
+use std::{fmt, time::Duration};
 
 use redial::{
-    Cause, Event, Instant, NodeId,
+    Cause, Endpoint, Event, Instant, NodeId, NodeSpec,
     client::length_prefixed::LengthPrefixed,
-    driver::{ClientEvent, EventRecord},
+    driver::{ClientEvent, EventRecord, Handle, Runtime},
 };
-use redial_tokio::Client;
-use tokio::task::JoinHandle;
+
+use super::tasks::{Task, spawn};
 
 /// What the client did with one node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeRecord {
     pub(crate) id: NodeId,
     pub(crate) name: char,
-    pub(crate) address: SocketAddr,
+    pub(crate) endpoint: Endpoint,
     pub(crate) attempts: u64,
     pub(crate) hedges: u64,
     /// Attempts that made it Ready.
@@ -23,25 +23,26 @@ pub(crate) struct NodeRecord {
 }
 
 /// Prints the timeline and counts attempts.
-pub(crate) struct Timeline {
-    client: Client<LengthPrefixed>,
+pub(crate) struct Timeline<R: Runtime> {
+    runtime: R,
     nodes: Vec<NodeRecord>,
     print: bool,
-    events: JoinHandle<Vec<NodeRecord>>,
+    events: Task<Vec<NodeRecord>>,
 }
 
-impl Timeline {
+impl<R: Runtime> Timeline<R> {
     pub(crate) fn start(
-        client: &Client<LengthPrefixed>,
-        addresses: Vec<SocketAddr>,
+        client: &Handle<LengthPrefixed, R>,
+        runtime: &R,
+        servers: &[NodeSpec],
         print: bool,
     ) -> Self {
         let nodes: Vec<_> = ('A'..='Z')
-            .zip(addresses)
-            .map(|(name, address)| NodeRecord {
-                id: client.find(&address.into()).expect("it is in the list"),
+            .zip(servers)
+            .map(|(name, server)| NodeRecord {
+                id: client.find(&server.endpoint).expect("it is in the list"),
                 name,
-                address,
+                endpoint: server.endpoint.clone(),
                 attempts: 0,
                 hedges: 0,
                 ready: 0,
@@ -53,7 +54,7 @@ impl Timeline {
             print,
             retries: None,
         };
-        let events = tokio::spawn(async move {
+        let events = spawn(runtime, async move {
             while let Some(record) = receiver.next().await {
                 eyes.see(record);
             }
@@ -61,7 +62,7 @@ impl Timeline {
             eyes.nodes
         });
         Self {
-            client: client.clone(),
+            runtime: runtime.clone(),
             nodes,
             print,
             events,
@@ -71,15 +72,14 @@ impl Timeline {
     /// Something happened to a server.
     pub(crate) fn world(&self, node: usize, what: &str) {
         if self.print {
-            let NodeRecord { name, address, .. } = self.nodes[node];
-            println!("{} ### {name} ({address}) {what}", At(self.client.now()));
+            let NodeRecord { name, endpoint, .. } = &self.nodes[node];
+            println!("{} ### {name} ({endpoint}) {what}", At(self.runtime.now()));
         }
     }
 
     /// After the client has ended.
     pub(crate) async fn finish(self) -> Vec<NodeRecord> {
-        drop(self.client);
-        self.events.await.expect("printing does not panic")
+        self.events.join().await
     }
 }
 
