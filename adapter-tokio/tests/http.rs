@@ -365,9 +365,20 @@ async fn half_a_list_is_none() {
             whole.truncate(whole.len() - "0\r\n\r\n".len());
             whole
         }
+        "/coding" => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\na:1\n".to_vec(),
+        "/coding-and-length" => {
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 8\r\n\r\na:1\n"
+                .to_vec()
+        }
         _ => b"HTTP/1.0 200 OK\r\n\r\na:1\n".to_vec(),
     });
-    for path in ["/length", "/chunks", "/no-length"] {
+    for path in [
+        "/length",
+        "/chunks",
+        "/coding",
+        "/coding-and-length",
+        "/no-length",
+    ] {
         let error = servers(&source(&server.url(path))).await.expect_err(path);
         let is_it =
             matches!(&error, SourceError::Io { kind, .. } if *kind == ErrorKind::UnexpectedEof);

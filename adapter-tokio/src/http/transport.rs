@@ -171,8 +171,7 @@ impl Transport {
 
     async fn read(&self, url: Url, response: Response<Incoming>) -> Result<Document, SourceError> {
         let headers = response.headers();
-        let says_its_end = headers.contains_key(header::CONTENT_LENGTH)
-            || headers.contains_key(header::TRANSFER_ENCODING);
+        let says_its_end = response.body().size_hint().exact().is_some() || is_chunked(headers);
         if !says_its_end {
             let text = "the answer does not say where it ends";
             let error = io::Error::new(io::ErrorKind::UnexpectedEof, text);
@@ -199,6 +198,17 @@ impl Transport {
         }
         Ok(Document { url, etag, bytes })
     }
+}
+
+/// Other codings than chunks go on to the end of the connection, whatever length is said as well.
+fn is_chunked(headers: &HeaderMap) -> bool {
+    let codings = headers
+        .get_all(header::TRANSFER_ENCODING)
+        .iter()
+        .next_back();
+    let codings = codings.and_then(|codings| codings.to_str().ok());
+    let last = codings.and_then(|codings| codings.rsplit(',').next());
+    last.is_some_and(|coding| coding.trim().eq_ignore_ascii_case("chunked"))
 }
 
 /// Where this answer sends us.
