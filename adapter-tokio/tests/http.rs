@@ -464,6 +464,7 @@ async fn why_a_list_was_not_written_is_told() {
         ("/redirect", "Failed(Status"),
         ("/502", "Unknown(Status"),
         ("/202", "Unknown(Status"),
+        ("/303", "Unknown(Status"),
         ("/closed", "Unknown(Io"),
     ] {
         let error = format!("{:?}", publish(&server.url(path)).await);
@@ -471,7 +472,7 @@ async fn why_a_list_was_not_written_is_told() {
     }
     let error = publish(&scripted::nobody()).await;
     assert!(matches!(error, PublishError::Failed(_)), "{error:?}");
-    assert_eq!(server.requests().len(), 10);
+    assert_eq!(server.requests().len(), 11);
 }
 
 #[tokio::test]
@@ -491,5 +492,15 @@ async fn what_is_no_list_or_no_tag_is_not_sent() {
             .await;
         assert_eq!(error, Err(PublishError::Tag), "{tag}");
     }
+    // Nobody would read it.
+    let large = format!("a:1\n{}", "#".repeat(1 << 20));
+    let error = source.publish(large, &Condition::Always).await;
+    assert!(
+        matches!(
+            error,
+            Err(PublishError::Malformed(SourceError::TooLarge { .. }))
+        ),
+        "{error:?}"
+    );
     assert!(server.requests().is_empty());
 }

@@ -70,6 +70,10 @@ impl Transport {
         &self.url
     }
 
+    pub(super) const fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
     /// Asks for what is there; none if it is what is known by the tag of that URL.
     pub(super) async fn get(
         &self,
