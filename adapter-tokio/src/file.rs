@@ -38,7 +38,10 @@ const MAX_BYTES: usize = 1 << 20;
 /// column. So does `dns-srv://`, which names no servers but where to ask for them: that is for
 /// `SrvSource`, of the feature `dns`.
 ///
-/// A clone is the same file, with the same watcher. It is read on tokio's blocking threads, so it must
+/// A clone is the same file, with the same watcher; another source, even of the same file, has another,
+/// with a thread of its own. Linux allows a user 128 of them by default (`max_user_instances` of
+/// inotify), and beyond that only the times count: give many clients clones, or a
+/// [`SharedSource`](redial::driver::SharedSource). A file is read on tokio's blocking threads, so it must
 /// be used inside of a tokio runtime. One that can hang, as on a network file system, costs one of
 /// these threads for each retrieval that has timed out.
 ///
