@@ -285,6 +285,30 @@ async fn a_tag_is_given_back_and_then_the_last_list_is_the_answer_again() {
     assert_eq!(fetched.list, Ok(first));
 }
 
+/// RFC 9110 8.8.2.2: made of whole seconds, the tag may be that of another text of this second too.
+#[tokio::test]
+async fn a_tag_as_new_as_the_answer_is_not_given_back() {
+    const DATE: &str = "Date: Mon, 30 Nov 2026 03:10:14 GMT\r\n";
+    const CHANGED: &str = "Last-Modified: Mon, 30 Nov 2026 03:10:1";
+    let server = Scripted::start(|request| {
+        let second = if request.number == 0 { 4 } else { 3 };
+        let headers = format!("{DATE}{CHANGED}{second} GMT\r\nETag: \"1\"\r\n");
+        match request.header("if-none-match") {
+            None => response("200 OK", &headers, b"a:1"),
+            Some(_) => response("304 Not Modified", "", b""),
+        }
+    });
+    let source = source(&server.url("/"));
+    for _ in 0..3 {
+        assert_eq!(servers(&source).await.expect("a list"), ["a:1"]);
+    }
+    let requests = server.requests();
+    let given_back = requests
+        .iter()
+        .map(|request| request.header("if-none-match").is_some());
+    assert_eq!(given_back.collect::<Vec<_>>(), [false, false, true]);
+}
+
 /// A server that sends us elsewhere may send us to another place tomorrow.
 #[tokio::test]
 async fn a_tag_is_given_back_to_the_url_that_it_is_from_only() {

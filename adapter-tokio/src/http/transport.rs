@@ -34,6 +34,9 @@ pub(super) struct Document {
     /// Where it was in the end.
     pub(super) url: Url,
     pub(super) etag: Option<HeaderValue>,
+    /// The text is as new as the answer: within the same second another one may get the same tag,
+    /// where tags are made of times.
+    pub(super) may_share_tag: bool,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -182,6 +185,8 @@ impl Transport {
             return Err(SourceError::io(place(&url), &error));
         }
         let etag = headers.get(header::ETAG).cloned();
+        let changed = headers.get(header::LAST_MODIFIED);
+        let may_share_tag = changed.is_some() && changed == headers.get(header::DATE);
         let mut body = response.into_body();
         let mut bytes = Vec::new();
         let too_large = || SourceError::TooLarge {
@@ -200,7 +205,12 @@ impl Transport {
             }
             bytes.extend_from_slice(&data);
         }
-        Ok(Document { url, etag, bytes })
+        Ok(Document {
+            url,
+            etag,
+            may_share_tag,
+            bytes,
+        })
     }
 }
 
