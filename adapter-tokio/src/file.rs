@@ -12,7 +12,7 @@ use std::{
 
 use notify::{
     Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
-    event::{AccessKind, AccessMode},
+    event::{AccessKind, AccessMode, ModifyKind},
 };
 use redial::driver::{Changed, Retrieval, ServerList, ServerSource, SourceError};
 use tokio::{sync::watch, task::spawn_blocking};
@@ -27,7 +27,8 @@ const MAX_BYTES: usize = 1 << 20;
 /// ([`refresh_interval`](redial::Config::refresh_interval)). Its directory is watched, so it may be
 /// replaced by renaming another file over it, which is how it should be written: one that is written
 /// in place may be read half-way, and half a list is a list. Where the system cannot watch, as on some
-/// network file systems, or while there is no such directory, only the times count.
+/// network file systems, or while there is no such directory, only the times count; so they do for a
+/// link on the way to the directory that is made to lead elsewhere, after which that is watched.
 ///
 /// The form is that of [`ServerList::parse`]: ZooKeeper's dynamic configuration, or servers, one or
 /// several a line.
@@ -37,7 +38,10 @@ const MAX_BYTES: usize = 1 << 20;
 /// column. So does `dns-srv://`, which names no servers but where to ask for them: that is for
 /// `SrvSource`, of the feature `dns`.
 ///
-/// A clone is the same file, with the same watcher. It is read on tokio's blocking threads, so it must
+/// A clone is the same file, with the same watcher; another source, even of the same file, has another,
+/// with a thread of its own. Linux allows a user 128 of them by default (`max_user_instances` of
+/// inotify), and beyond that only the times count: give many clients clones, or a
+/// [`SharedSource`](redial::driver::SharedSource). A file is read on tokio's blocking threads, so it must
 /// be used inside of a tokio runtime. One that can hang, as on a network file system, costs one of
 /// these threads for each retrieval that has timed out.
 ///
@@ -101,36 +105,50 @@ impl ServerSource for FileSource {
 #[derive(Default, Debug)]
 struct Watched {
     changes: Arc<watch::Sender<()>>,
-    watcher: Mutex<Option<RecommendedWatcher>>,
+    watching: Mutex<Option<Watching>>,
     /// The directory is gone, so the watcher sees nothing any more.
     lost: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct Watching {
+    /// Where the path's links lead: of them the watcher sees nothing.
+    directory: PathBuf,
+    _watcher: RecommendedWatcher,
 }
 
 impl Watched {
     /// Watches the file's directory, unless it does already; where that is not possible the next
     /// retrieval tries again.
     fn watch(&self, path: &Path) {
-        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.lost.swap(false, Ordering::SeqCst) {
-            *watcher = None;
-        }
-        if watcher.is_none() {
-            *watcher = self.new_watcher(path).ok();
+        let mut watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = fs::canonicalize(directory(path)).ok();
+        let is_lost = self.lost.swap(false, Ordering::SeqCst);
+        watching.take_if(|watching| is_lost || directory.as_ref() != Some(&watching.directory));
+        if watching.is_none()
+            && let Some(directory) = directory
+            && let Ok(watcher) = self.new_watcher(path)
+        {
+            *watching = Some(Watching {
+                directory,
+                _watcher: watcher,
+            });
         }
     }
 
     fn new_watcher(&self, path: &Path) -> notify::Result<RecommendedWatcher> {
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
+        let directory = directory(path);
         let (changes, lost) = (Arc::clone(&self.changes), Arc::clone(&self.lost));
         let (file, of_directory) = (path.to_owned(), directory.to_owned());
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if let Ok(event) = &event
                 && !concerns(event, &file)
             {
-                let gone = matches!(event.kind, EventKind::Remove(_));
+                // Removed, or moved away; then the watcher would go with it.
+                let gone = matches!(
+                    event.kind,
+                    EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+                );
                 if !gone || !event.paths.contains(&of_directory) {
                     return;
                 }
@@ -140,6 +158,13 @@ impl Watched {
         })?;
         watcher.watch(directory, RecursiveMode::NonRecursive)?;
         Ok(watcher)
+    }
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }
 

@@ -209,6 +209,20 @@ async fn a_directory_that_is_made_anew_is_watched_again() {
     rig.until(&["c:1"]).await;
 }
 
+/// As a release that is unpacked beside it and then takes its name.
+#[tokio::test]
+async fn a_directory_that_another_takes_the_place_of_is_watched_again() {
+    let (place, new) = (Place::with("a:1"), Place::with("b:1"));
+    let rig = Rig::watching(&place);
+    rig.until(&["a:1"]).await;
+    let old = Place::new();
+    fs::rename(&place.directory, old.directory.join("old")).expect("it can be moved");
+    fs::rename(&new.directory, &place.directory).expect("it can be moved");
+    rig.until(&["b:1"]).await;
+    place.replace("c:1");
+    rig.until(&["c:1"]).await;
+}
+
 #[tokio::test]
 async fn a_file_that_comes_later_is_read_when_it_comes() {
     let place = Place::new();
@@ -250,6 +264,24 @@ async fn a_link_in_the_directory_that_is_replaced_is_noticed() {
     rig.until(&["a:1"]).await;
     version("2", "b:1");
     rig.until(&["b:1"]).await;
+}
+
+/// As a release that is switched on by a link; the watcher would go on watching the old one.
+#[cfg(unix)]
+#[tokio::test]
+async fn where_a_link_leads_to_another_directory_that_is_watched_from_the_next_look_on() {
+    use std::os::unix::fs::symlink;
+    let (links, old, new) = (Place::new(), Place::with("a:1"), Place::with("b:1"));
+    let current = links.directory.join("current");
+    symlink(&old.directory, &current).expect("it can be linked");
+    let source = FileSource::new(current.join("servers"));
+    source.retrieve().await.expect("it is a list");
+    fs::remove_file(&current).expect("it is there");
+    symlink(&new.directory, &current).expect("it can be linked");
+    let changed = source.changed();
+    source.retrieve().await.expect("it is a list");
+    new.replace("c:1");
+    timeout(LONG, changed).await.expect("it is noticed");
 }
 
 /// With keys, by which a server that moves stays the same node.

@@ -285,6 +285,30 @@ async fn a_tag_is_given_back_and_then_the_last_list_is_the_answer_again() {
     assert_eq!(fetched.list, Ok(first));
 }
 
+/// RFC 9110 8.8.2.2: made of whole seconds, the tag may be that of another text of this second too.
+#[tokio::test]
+async fn a_tag_as_new_as_the_answer_is_not_given_back() {
+    const DATE: &str = "Date: Mon, 30 Nov 2026 03:10:14 GMT\r\n";
+    const CHANGED: &str = "Last-Modified: Mon, 30 Nov 2026 03:10:1";
+    let server = Scripted::start(|request| {
+        let second = if request.number == 0 { 4 } else { 3 };
+        let headers = format!("{DATE}{CHANGED}{second} GMT\r\nETag: \"1\"\r\n");
+        match request.header("if-none-match") {
+            None => response("200 OK", &headers, b"a:1"),
+            Some(_) => response("304 Not Modified", "", b""),
+        }
+    });
+    let source = source(&server.url("/"));
+    for _ in 0..3 {
+        assert_eq!(servers(&source).await.expect("a list"), ["a:1"]);
+    }
+    let requests = server.requests();
+    let given_back = requests
+        .iter()
+        .map(|request| request.header("if-none-match").is_some());
+    assert_eq!(given_back.collect::<Vec<_>>(), [false, false, true]);
+}
+
 /// A server that sends us elsewhere may send us to another place tomorrow.
 #[tokio::test]
 async fn a_tag_is_given_back_to_the_url_that_it_is_from_only() {
@@ -365,9 +389,20 @@ async fn half_a_list_is_none() {
             whole.truncate(whole.len() - "0\r\n\r\n".len());
             whole
         }
+        "/coding" => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\na:1\n".to_vec(),
+        "/coding-and-length" => {
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 8\r\n\r\na:1\n"
+                .to_vec()
+        }
         _ => b"HTTP/1.0 200 OK\r\n\r\na:1\n".to_vec(),
     });
-    for path in ["/length", "/chunks", "/no-length"] {
+    for path in [
+        "/length",
+        "/chunks",
+        "/coding",
+        "/coding-and-length",
+        "/no-length",
+    ] {
         let error = servers(&source(&server.url(path))).await.expect_err(path);
         let is_it =
             matches!(&error, SourceError::Io { kind, .. } if *kind == ErrorKind::UnexpectedEof);
@@ -453,6 +488,7 @@ async fn why_a_list_was_not_written_is_told() {
         ("/redirect", "Failed(Status"),
         ("/502", "Unknown(Status"),
         ("/202", "Unknown(Status"),
+        ("/303", "Unknown(Status"),
         ("/closed", "Unknown(Io"),
     ] {
         let error = format!("{:?}", publish(&server.url(path)).await);
@@ -460,7 +496,7 @@ async fn why_a_list_was_not_written_is_told() {
     }
     let error = publish(&scripted::nobody()).await;
     assert!(matches!(error, PublishError::Failed(_)), "{error:?}");
-    assert_eq!(server.requests().len(), 10);
+    assert_eq!(server.requests().len(), 11);
 }
 
 #[tokio::test]
@@ -480,5 +516,15 @@ async fn what_is_no_list_or_no_tag_is_not_sent() {
             .await;
         assert_eq!(error, Err(PublishError::Tag), "{tag}");
     }
+    // Nobody would read it.
+    let large = format!("a:1\n{}", "#".repeat(1 << 20));
+    let error = source.publish(large, &Condition::Always).await;
+    assert!(
+        matches!(
+            error,
+            Err(PublishError::Malformed(SourceError::TooLarge { .. }))
+        ),
+        "{error:?}"
+    );
     assert!(server.requests().is_empty());
 }

@@ -73,7 +73,8 @@ struct Server {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let done = match Options::parse().command {
+    let options = Options::try_parse().unwrap_or_else(|error| exit(&error));
+    let done = match options.command {
         Command::Get { server } => get(&server).await,
         Command::Put(put) => put.run().await,
         Command::Watch(watch) => watch.run().await,
@@ -85,6 +86,17 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Says what is wrong with the command line, or what it asked to know; but does not repeat a URL of
+/// it, which may have a password.
+fn exit(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    if error.use_stderr() && (text.contains(['@', '?']) || text.contains("://")) {
+        eprintln!("error: {}; see --help", error.kind());
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 async fn get(server: &Server) -> Result<(), Box<dyn Error>> {

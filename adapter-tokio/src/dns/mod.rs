@@ -119,7 +119,11 @@ impl ServerSource for DnsSource {
     fn retrieve(&self) -> Retrieval {
         let source = self.clone();
         Box::pin(async move {
-            let addresses: BTreeSet<_> = source.addresses().await?.into_iter().collect();
+            let found = source.addresses().await?.into_iter();
+            // A resolver that blocks a name says 0.0.0.0, which on some systems is this machine.
+            let addresses: BTreeSet<_> = found
+                .filter(|address| !address.ip().is_unspecified())
+                .collect();
             if addresses.is_empty() {
                 return Err(SourceError::dns(&source.name, DnsFailure::NoRecords));
             }

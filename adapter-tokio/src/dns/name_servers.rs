@@ -16,7 +16,7 @@ use hickory_resolver::{
     },
     proto::{
         op::{DnsRequestOptions, Query, ResponseCode},
-        rr::{Name, RData, RecordType},
+        rr::{Name, RData, Record, RecordType},
     },
     system_conf::read_system_conf,
 };
@@ -186,15 +186,30 @@ async fn ask_for(
     let response = pool.lookup(query.clone(), DnsRequestOptions::default());
     let response = response.first_answer().await?;
     let code = response.response_code;
-    // If this name is an alias, the records are those of another name, or it leads nowhere: then the
-    // alias itself is the answer, with the code of a name that does not exist.
-    let data = response.into_message().answers.into_iter().map(|r| r.data);
-    let records: Vec<_> = data.filter(|d| d.record_type() == record_type).collect();
+    // An alias that leads nowhere is an answer by itself, with the code of a name that does not exist.
+    let records = records_of(name, record_type, response.into_message().answers);
     match code {
         ResponseCode::NoError if !records.is_empty() => Ok(records),
         ResponseCode::NoError | ResponseCode::NXDomain => Err(NoRecords::new(query, code).into()),
         code => Err(DnsError::ResponseCode(code).into()),
     }
+}
+
+/// The records of this type that are this name's, or those of the name that it is an alias of.
+fn records_of(name: &Name, record_type: RecordType, answers: Vec<Record>) -> Vec<RData> {
+    let mut owner = name;
+    // Aliases may lead round and round.
+    for _ in 0..answers.len() {
+        let alias = answers.iter().find_map(|record| match &record.data {
+            RData::CNAME(alias) if record.name == *owner => Some(&alias.0),
+            _ => None,
+        });
+        owner = alias.unwrap_or(owner);
+    }
+    let owner = owner.clone();
+    let is_it = |record: &Record| record.record_type() == record_type && record.name == owner;
+    let records = answers.into_iter().filter(is_it);
+    records.map(|record| record.data).collect()
 }
 
 /// Hickory's client of one name server.
@@ -226,5 +241,50 @@ fn failure(error: &NetError) -> DnsFailure {
         NetError::Dns(DnsError::ResponseCode(ResponseCode::ServFail)) => DnsFailure::ServerFailed,
         NetError::Dns(DnsError::ResponseCode(ResponseCode::Refused)) => DnsFailure::Refused,
         error => DnsFailure::Other(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use hickory_resolver::proto::rr::rdata::{A, CNAME};
+
+    use super::*;
+
+    fn name(text: &str) -> Name {
+        Name::from_ascii(text).expect("a name")
+    }
+
+    /// What a name server adds of other names is not what it was asked for.
+    #[test]
+    fn only_records_of_the_name_and_of_its_aliases_count() {
+        let address = |owner: &str, last| {
+            let data = RData::A(A(Ipv4Addr::new(10, 0, 0, last)));
+            Record::from_rdata(name(owner), 1, data)
+        };
+        let alias = |owner: &str, to: &str| {
+            Record::from_rdata(name(owner), 1, RData::CNAME(CNAME(name(to))))
+        };
+        for (answers, expected) in [
+            (vec![], &[][..]),
+            (vec![address("a.", 1), address("A.", 2)], &[1, 2]),
+            (vec![address("b.", 1), address("a.", 2)], &[2]),
+            (vec![address("b.", 1), alias("a.", "B.")], &[1]),
+            (
+                vec![alias("b.", "c."), address("c.", 1), alias("a.", "b.")],
+                &[1],
+            ),
+            (vec![alias("a.", "b."), address("c.", 1)], &[]),
+            (vec![alias("a.", "a."), alias("b.", "a.")], &[]),
+            (vec![alias("a.", "b."), alias("b.", "a.")], &[]),
+        ] {
+            let records = records_of(&name("a."), RecordType::A, answers);
+            let last = |data: &RData| match data.ip_addr() {
+                Some(IpAddr::V4(address)) => address.octets()[3],
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(records.iter().map(last).collect::<Vec<_>>(), expected);
+        }
     }
 }

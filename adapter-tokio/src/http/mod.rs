@@ -50,8 +50,9 @@ pub use self::{
 ///   no `Debug` text. Nor is the query of a URL, because presigned URLs carry their secret there; the
 ///   path is.
 /// - **An `ETag`** is given back with `If-None-Match`. If the server then says that nothing has changed
-///   (304), the last list is the answer again. The tag is trusted: nginx makes it of the file's length
-///   and its time in whole seconds.
+///   (304), the last list is the answer again. The tag of a text that was changed in the very second of
+///   the answer, by `Last-Modified` and `Date`, is not used: nginx makes tags of a file's length and its
+///   time in whole seconds, so that another text of that second may have the same (RFC 9110 8.8.2.2).
 /// - **Redirects** are followed, [three](HttpSourceBuilder::max_redirects) in a row, never from `https`
 ///   to `http`.
 /// - **Half a list is none**: a body that ends early is an error, and so is one that does not say
@@ -130,7 +131,9 @@ impl HttpSource {
     pub async fn fetch(&self) -> Result<Fetched, SourceError> {
         let Shared { transport, .. } = &*self.shared;
         let document = transport.get(None).await?;
-        let Document { url, etag, bytes } = document.expect("nothing is known that it could be");
+        let Document {
+            url, etag, bytes, ..
+        } = document.expect("nothing is known that it could be");
         Ok(Fetched {
             list: ServerList::parse(&bytes, self.shared.default_port, place(&url)),
             text: bytes,
@@ -146,9 +149,14 @@ impl Shared {
         let Some(document) = self.transport.get(known).await? else {
             return Ok(last.expect("it is what was known").list);
         };
-        let Document { url, etag, bytes } = document;
+        let Document {
+            url,
+            etag,
+            may_share_tag,
+            bytes,
+        } = document;
         let list = ServerList::parse(bytes, self.default_port, place(&url))?;
-        *self.last() = etag.map(|etag| {
+        *self.last() = etag.filter(|_| !may_share_tag).map(|etag| {
             let list = list.clone();
             Last { url, etag, list }
         });

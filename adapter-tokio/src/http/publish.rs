@@ -44,7 +44,7 @@ pub enum PublishError {
     /// written.
     #[error("no strong ETag, as \"…\"; nothing was written")]
     Tag,
-    /// The text is no list. Nothing was written.
+    /// The text is no list, or too large for one. Nothing was written.
     #[error("{0}; nothing was written")]
     Malformed(SourceError),
     /// The server could not be reached, or refused it with another status. Nothing was written.
@@ -56,8 +56,8 @@ pub enum PublishError {
 }
 
 impl HttpSource {
-    /// Writes this list there, with `PUT`, after checking that it is one. One that ends well is on the
-    /// server.
+    /// Writes this list there, with `PUT`, after checking that it is one, and no larger than what is
+    /// [read](super::HttpSourceBuilder::max_bytes). One that ends well is on the server.
     ///
     /// The condition goes along as `If-Match` or `If-None-Match`, and it is the server's to keep to it.
     /// Not all do: nginx's WebDAV module does not look at it.
@@ -74,7 +74,15 @@ impl HttpSource {
     ) -> Result<(), PublishError> {
         let text = text.into();
         let transport = &self.shared.transport;
-        ServerList::parse(&text, self.shared.default_port, "the new list")
+        let (place, max) = ("the new list", transport.max_bytes());
+        if text.len() > max {
+            let place = place.to_owned();
+            return Err(PublishError::Malformed(SourceError::TooLarge {
+                place,
+                max,
+            }));
+        }
+        ServerList::parse(&text, self.shared.default_port, place)
             .map_err(PublishError::Malformed)?;
         let status = transport.put(text, condition.header()?).await?;
         let place = self.place();
@@ -85,8 +93,11 @@ impl HttpSource {
                 let status = status.as_u16();
                 Err(PublishError::NotAllowed { place, status })
             }
-            // One that failed on the way, or will do it later.
-            _ if status.is_server_error() || status.is_success() => {
+            // One that failed on the way, will do it later, or shows elsewhere what came of it.
+            _ if status.is_server_error()
+                || status.is_success()
+                || status == StatusCode::SEE_OTHER =>
+            {
                 Err(PublishError::Unknown(status_error(transport.url(), status)))
             }
             _ => Err(PublishError::Failed(status_error(transport.url(), status))),

@@ -34,6 +34,9 @@ pub(super) struct Document {
     /// Where it was in the end.
     pub(super) url: Url,
     pub(super) etag: Option<HeaderValue>,
+    /// The text is as new as the answer: within the same second another one may get the same tag,
+    /// where tags are made of times.
+    pub(super) may_share_tag: bool,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -68,6 +71,10 @@ impl Transport {
 
     pub(super) const fn url(&self) -> &Url {
         &self.url
+    }
+
+    pub(super) const fn max_bytes(&self) -> usize {
+        self.max_bytes
     }
 
     /// Asks for what is there; none if it is what is known by the tag of that URL.
@@ -171,14 +178,15 @@ impl Transport {
 
     async fn read(&self, url: Url, response: Response<Incoming>) -> Result<Document, SourceError> {
         let headers = response.headers();
-        let says_its_end = headers.contains_key(header::CONTENT_LENGTH)
-            || headers.contains_key(header::TRANSFER_ENCODING);
+        let says_its_end = response.body().size_hint().exact().is_some() || is_chunked(headers);
         if !says_its_end {
             let text = "the answer does not say where it ends";
             let error = io::Error::new(io::ErrorKind::UnexpectedEof, text);
             return Err(SourceError::io(place(&url), &error));
         }
         let etag = headers.get(header::ETAG).cloned();
+        let changed = headers.get(header::LAST_MODIFIED);
+        let may_share_tag = changed.is_some() && changed == headers.get(header::DATE);
         let mut body = response.into_body();
         let mut bytes = Vec::new();
         let too_large = || SourceError::TooLarge {
@@ -197,8 +205,24 @@ impl Transport {
             }
             bytes.extend_from_slice(&data);
         }
-        Ok(Document { url, etag, bytes })
+        Ok(Document {
+            url,
+            etag,
+            may_share_tag,
+            bytes,
+        })
     }
+}
+
+/// Other codings than chunks go on to the end of the connection, whatever length is said as well.
+fn is_chunked(headers: &HeaderMap) -> bool {
+    let codings = headers
+        .get_all(header::TRANSFER_ENCODING)
+        .iter()
+        .next_back();
+    let codings = codings.and_then(|codings| codings.to_str().ok());
+    let last = codings.and_then(|codings| codings.rsplit(',').next());
+    last.is_some_and(|coding| coding.trim().eq_ignore_ascii_case("chunked"))
 }
 
 /// Where this answer sends us.

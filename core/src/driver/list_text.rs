@@ -4,7 +4,9 @@ use core::fmt::Display;
 use std::{collections::BTreeSet, io, string::ToString, vec::Vec};
 
 use super::source::{ServerList, SourceError};
-use crate::{ConnectString, DynamicConfig, NodeSpec, ParseError, Servers};
+use crate::{
+    ConnectString, DynamicConfig, Expected, NodeSpec, ParseError, Servers, servers::MAX_ENTRIES,
+};
 
 impl ServerList {
     /// Reads a list from text, as every source does that gets one as text. The form is told by the
@@ -16,7 +18,7 @@ impl ServerList {
     ///   lines and lines that begin with `#` are passed over, and so is a path after the servers.
     ///
     /// A server without port gets `default_port`; with 0 each needs its own. Dynamic configurations
-    /// always give their ports. `place` is where the text is from, for errors: a path, a URL without
+    /// always give their ports. There are at most 10,000 servers. `place` is where the text is from, for errors: a path, a URL without
     /// credentials. The size of the whole is the source's to limit, before it reads.
     ///
     /// ```
@@ -81,9 +83,17 @@ fn lines(text: &str, default_port: u16) -> Result<Option<Vec<NodeSpec>>, ParseEr
             return Ok(None);
         };
         for server in servers {
-            if known.insert(server.clone()) {
-                nodes.push(NodeSpec::new(server));
+            if !known.insert(server.clone()) {
+                continue;
             }
+            if nodes.len() == MAX_ENTRIES {
+                return Err(ParseError {
+                    line: number,
+                    column: 1,
+                    expected: Expected::FewerEntries,
+                });
+            }
+            nodes.push(NodeSpec::new(server));
         }
     }
     if nodes.is_empty() {
@@ -95,7 +105,7 @@ fn lines(text: &str, default_port: u16) -> Result<Option<Vec<NodeSpec>>, ParseEr
 
 #[cfg(test)]
 mod tests {
-    use std::{string::String, vec};
+    use std::{format, string::String, vec};
 
     use super::*;
 
@@ -125,6 +135,14 @@ mod tests {
             let expected = expected.map(|list: Vec<_>| list.into_iter().map(Into::into).collect());
             assert_eq!(endpoints(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_text_has_at_most_ten_thousand_servers_in_all_of_its_lines() {
+        let text = |count| -> String { (0..count).map(|i| format!("h{i}:1\n")).collect() };
+        let most = text(10_000) + "H0:1\n";
+        assert_eq!(endpoints(&most).map(|list| list.len()), Ok(10_000));
+        assert_eq!(endpoints(&text(10_001)), Err((10_001, 1)));
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub(crate) use departed::Departed;
 pub use endpoint::{Endpoint, EndpointError, NodeSpec};
 pub(crate) use entries::Entries;
 pub(crate) use index::{Index, hash_endpoint, hash_key, hash_peer};
+#[cfg(feature = "driver")]
+pub(crate) use parse::MAX_ENTRIES;
 pub use parse::{ConnectString, DynamicConfig, DynamicServer, Expected, ParseError, Servers};
 pub use rebalance::{Decision, Moving, Plan, Ratio, plan};
 pub use sources::Source;

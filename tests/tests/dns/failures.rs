@@ -60,6 +60,19 @@ async fn a_name_without_addresses_changes_nothing() {
     assert_nothing_changes(&mut rig, &servers).await;
 }
 
+/// So a resolver answers that blocks the name.
+#[tokio::test]
+async fn the_address_of_nobody_changes_nothing() {
+    let Some(dns) = Dnsmasq::start(&[]) else {
+        return;
+    };
+    let servers = servers(2);
+    let mut rig = connected(&dns, &servers).await;
+    dns.set_hosts(&format!("0.0.0.0 {NAME}\n"));
+    rig.until_fails(DnsFailure::NoRecords).await;
+    assert_nothing_changes(&mut rig, &servers).await;
+}
+
 /// dnsmasq passes on what those answer that it asks itself.
 #[tokio::test]
 async fn a_name_server_that_fails_or_refuses_changes_nothing() {

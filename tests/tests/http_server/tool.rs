@@ -127,6 +127,31 @@ fn credentials_and_authorities_are_taken_from_where_they_are_safe() {
     assert!(!ran.well && ran.err.contains("status 401"), "{}", ran.err);
 }
 
+/// `run` looks for the password in all that is said.
+#[test]
+fn a_url_in_a_wrong_place_of_the_command_line_is_not_repeated() {
+    let url = "http://operator:hunter2@localhost/servers";
+    for arguments in [
+        &[url][..],
+        &[url, "get"],
+        &["get", url, url],
+        &["get", url, "--timeout", url],
+        &["watch", url, &format!("--interval={url}")],
+        &["operator:hunter2@localhost"],
+    ] {
+        let ran = run(&mut serverlist(arguments));
+        assert!(!ran.well && ran.out.is_empty());
+        assert!(ran.err.ends_with("; see --help\n"), "{}", ran.err);
+    }
+    let ran = run(&mut serverlist(&["get", url, "--timeout", "0"]));
+    assert!(
+        !ran.well && ran.err.contains("0.001 to 86400"),
+        "{}",
+        ran.err
+    );
+    assert!(run(&mut serverlist(&["--help"])).out.contains("Usage"));
+}
+
 /// What is in the environment for others is not for us.
 #[test]
 fn proxies_of_the_environment_are_not_used() {

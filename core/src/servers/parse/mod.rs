@@ -27,7 +27,7 @@ use crate::Endpoint;
 const MAX_BYTES: usize = 1 << 20;
 
 /// The most distinct entries of a text.
-const MAX_ENTRIES: usize = 10_000;
+pub(crate) const MAX_ENTRIES: usize = 10_000;
 
 /// The endpoints of a text, each once.
 #[derive(Default)]
