@@ -328,6 +328,7 @@ impl<P: Protocol> Embedder<P> {
             client: &mut self.client,
             failure: &mut self.failure,
             is_over: self.is_over,
+            calm_from: world.calm_from,
         };
         call(&mut *self.workload, &mut app);
     }
@@ -339,11 +340,11 @@ impl<P: Protocol> Embedder<P> {
     }
 
     fn specs(&self, servers: &[u32]) -> Vec<NodeSpec> {
-        let spec = |server: &u32| match self.named {
-            true => listed_by_name(*server),
-            false => listed_by_address(*server),
+        let spec = match self.named {
+            true => listed_by_name,
+            false => listed_by_address,
         };
-        servers.iter().map(spec).collect()
+        servers.iter().map(|server| spec(*server)).collect()
     }
 
     fn link(&self, connection: ConnectionId) -> Option<LinkId> {

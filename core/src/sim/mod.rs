@@ -167,4 +167,5 @@ pub use {
     trace::{Difference, Line, Trace, What},
     watch::{Broken, Watch},
     workload::{App, Load, Workload},
+    world::{listed_by_address, listed_by_name},
 };

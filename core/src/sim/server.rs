@@ -5,7 +5,10 @@ use std::{boxed::Box, vec::Vec};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::client::length_prefixed::{Frame, Kind, Status};
+use crate::{
+    Instant,
+    client::length_prefixed::{Frame, Kind, Status},
+};
 
 /// A server of the simulation, which speaks the wire protocol of the clients. What the simulation can
 /// do to it without knowing the protocol (crash, pause, slow, cut off, …) it does itself; what it
@@ -46,6 +49,7 @@ pub struct Conduct {
 /// What a server answers.
 #[derive(Debug, Default)]
 pub struct Answers {
+    now: Instant,
     conduct: Conduct,
     pub(super) sent: Vec<Sent>,
     pub(super) closes: bool,
@@ -59,12 +63,19 @@ pub(super) struct Sent {
 }
 
 impl Answers {
-    pub(super) const fn new(conduct: Conduct) -> Self {
+    pub(super) const fn new(now: Instant, conduct: Conduct) -> Self {
         Self {
+            now,
             conduct,
             sent: Vec::new(),
             closes: false,
         }
+    }
+
+    /// The time, for servers that hold leases or sessions.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
     }
 
     /// How to behave.
@@ -84,17 +95,19 @@ impl Answers {
         self.push(after, false, bytes.into());
     }
 
-    /// Closes the connection, after what was sent before.
+    /// Closes the connection, after what was sent before. What is sent afterwards is dropped.
     pub const fn close(&mut self) {
         self.closes = true;
     }
 
     fn push(&mut self, after: Duration, in_order: bool, bytes: Bytes) {
-        self.sent.push(Sent {
-            after,
-            in_order,
-            bytes,
-        });
+        if !self.closes {
+            self.sent.push(Sent {
+                after,
+                in_order,
+                bytes,
+            });
+        }
     }
 }
 

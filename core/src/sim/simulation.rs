@@ -428,18 +428,19 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             self.check(number)?;
         }
         let end = Instant::ORIGIN + self.schedule.lasts;
-        while self.world.next().is_some_and(|at| at < end) {
+        while self.running > 0 && self.world.next().is_some_and(|at| at < end) {
             self.step()?;
         }
-        self.world.advance_to(end);
+        if self.running > 0 {
+            self.world.advance_to(end);
+        }
         for number in 0..self.clients.len() {
             self.clients[number].shut_down(&mut self.world, self.simulation.drain);
             self.ended(number);
             self.check(number)?;
         }
         // A machine that sleeps hears nothing before it wakes up.
-        let latest =
-            end.max(self.world.calm_from()) + self.simulation.drain + Duration::from_secs(1);
+        let latest = end.max(self.world.calm_from) + self.simulation.drain + Duration::from_secs(1);
         while self.running > 0 {
             if self.world.next().is_none_or(|at| at > latest) {
                 return Err(self.no_end());
@@ -519,7 +520,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
                 client,
                 submitted: done.submitted,
                 completed: done.completed,
-                calm_from: self.world.calm_from(),
+                calm_from: self.world.calm_from,
                 result: &done.result,
             };
             let mut properties = self.simulation.properties.iter();

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::{boxed::Box, string::String};
 
 use crate::{
-    Hint, Instant, NodeId, RequestError, RequestId, RequestOptions,
+    Hint, Instant, NodeId, NodeSpec, RequestError, RequestId, RequestOptions, SetNodesError,
     client::{Client, Protocol, Refused, Response},
 };
 
@@ -36,6 +36,7 @@ pub struct App<'a, P: Protocol> {
     pub(super) client: &'a mut Client<P>,
     pub(super) failure: &'a mut Option<String>,
     pub(super) is_over: bool,
+    pub(super) calm_from: Instant,
 }
 
 impl<P: Protocol> App<'_, P> {
@@ -57,6 +58,12 @@ impl<P: Protocol> App<'_, P> {
         self.is_over
     }
 
+    /// From when on nothing is wrong any more, by the schedule.
+    #[must_use]
+    pub const fn calm_from(&self) -> Instant {
+        self.calm_from
+    }
+
     /// Sends a request.
     ///
     /// # Errors
@@ -73,6 +80,26 @@ impl<P: Protocol> App<'_, P> {
     /// Gives up a request, as [`Client::cancel`].
     pub fn cancel(&mut self, request: RequestId) -> bool {
         self.client.cancel(self.now, request)
+    }
+
+    /// Replaces the server list, of entries such as [`listed_by_name`](super::listed_by_name) gives. The
+    /// next fault that changes which servers are listed replaces it in turn, unless the configuration
+    /// has sources.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::set_nodes`]; the old list then stays.
+    pub fn set_nodes(&mut self, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        self.client.set_nodes(self.now, list)
+    }
+
+    /// Replaces the fallback list.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::set_fallback`]; the old one then stays.
+    pub fn set_fallback(&mut self, list: &[NodeSpec]) -> Result<(), SetNodesError> {
+        self.client.set_fallback(self.now, list)
     }
 
     /// Tells what it knows from elsewhere, as [`Client::hint`].

@@ -1,9 +1,13 @@
 //! Runs.
 
+use bytes::BytesMut;
 use redial::{
     Config, RequestOptions,
-    client::length_prefixed::LengthPrefixed,
-    sim::{App, Fault, Load, Reaction, Schedule, Service, Simulation, Target, Workload, Wrong},
+    client::length_prefixed::{Frame, Kind, LengthPrefixed, Status},
+    sim::{
+        Answers, App, Fault, Load, Reaction, Schedule, Server, Service, Simulation, Target,
+        Workload, Wrong, listed_by_name,
+    },
 };
 
 use super::{ms, run, s, simulation};
@@ -138,4 +142,85 @@ fn so_many_requests_are_in_flight_at_all_times() {
         "{:?}",
         run.stats[0]
     );
+}
+
+/// Goes by a list of its own, and says when.
+struct Lister;
+
+impl Workload<LengthPrefixed> for Lister {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<redial::Instant> {
+        let servers: &[u32] = match app.now() < app.calm_from() {
+            true => &[0],
+            false => &[1],
+        };
+        let list: Vec<_> = servers.iter().copied().map(listed_by_name).collect();
+        app.set_nodes(&list).expect("it is a list");
+        let _ = app.submit("request".into(), RequestOptions::new());
+        Some(app.now() + s(1))
+    }
+}
+
+#[test]
+fn an_application_can_have_a_list_of_its_own_until_all_is_well() {
+    let service =
+        |server| Service::new(move |_| Reaction::Reply(ms(1), format!("server {server}").into()));
+    let simulation = Simulation::new(LengthPrefixed::new, service)
+        .workload(|_| Lister)
+        .property(
+            "server 0 answers while something is wrong, then server 1",
+            |outcome| {
+                let expected = match outcome.submitted < outcome.calm_from {
+                    true => "server 0",
+                    false => "server 1",
+                };
+                let reply = outcome
+                    .result
+                    .as_ref()
+                    .ok()
+                    .and_then(|response| response.reply.as_ref());
+                reply.is_some_and(|reply| reply == expected)
+            },
+        );
+    let schedule = Schedule::new(1, 2, s(60)).fault(s(0), s(30), Target::All, Fault::Slow(ms(5)));
+    assert!(run(&simulation, &schedule).stats[0].succeeded > 55);
+}
+
+/// Answers with the time, hangs up, and answers again.
+struct Clock;
+
+impl Server for Clock {
+    fn read(&mut self, _: u64, input: &mut BytesMut, answers: &mut Answers) {
+        while let Ok(Some(frame)) = Frame::decode(input, 1024) {
+            let mut bytes = BytesMut::new();
+            let now = answers.now().as_nanos().to_string();
+            match frame.kind {
+                Kind::Hello => Frame::hello_answer(Status::Ok, 0).encode(&mut bytes),
+                _ => Frame::reply(frame.id, now).encode(&mut bytes),
+            }
+            let is_last = frame.kind != Kind::Hello;
+            answers.send(ms(1), bytes);
+            if is_last {
+                answers.close();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_knows_the_time_and_says_no_more_after_it_hangs_up() {
+    let simulation = Simulation::new(LengthPrefixed::new, |_| Clock)
+        .workload(|_| Load::every(s(1), |_| "what time is it?".into()))
+        .property("the server's time", |outcome| {
+            let reply = outcome
+                .result
+                .as_ref()
+                .ok()
+                .and_then(|response| response.reply.as_ref());
+            let time = reply.and_then(|reply| std::str::from_utf8(reply).ok()?.parse().ok());
+            let time = time.map(redial::Instant::from_nanos);
+            time.is_some_and(|time| (outcome.submitted..outcome.completed).contains(&time))
+        });
+    let stats = run(&simulation, &Schedule::new(1, 1, s(10))).stats[0];
+    assert_eq!((stats.succeeded, stats.late_replies), (10, 0));
+    assert_eq!(stats.failures_established, 10);
 }

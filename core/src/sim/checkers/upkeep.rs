@@ -1,11 +1,12 @@
 //! Connections are kept honest: probed once at a time, closed when silent, not used when stale.
 
 use alloc::collections::BTreeMap;
+use core::time::Duration;
 
 use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{
-    Action, Cluster, Config, ConnectionId, Input, Instant, KeepaliveOn, Limit, Output,
-    SelectionPolicy, Warm,
+    Action, Cluster, Config, ConnectionId, Event, Input, Instant, KeepaliveOn, Limit, NodeState,
+    Output, SelectionPolicy, Warm,
     record::{Call, Step},
 };
 
@@ -14,6 +15,9 @@ pub(super) struct Upkeep {
     config: Config,
     /// Idle connections are closed, whatever their number.
     closes_idle: bool,
+    /// A third of the session's timeout, which a handshake gave: when a silent peer is asked, and how
+    /// long its answer may take (SEMANTICS 8.6).
+    third: Option<Duration>,
     connections: BTreeMap<ConnectionId, Times>,
 }
 
@@ -42,6 +46,7 @@ impl Upkeep {
         Self {
             closes_idle: warm == Warm::None || warm == Warm::ByPolicy && least_loaded,
             config: config.clone(),
+            third: None,
             connections: BTreeMap::new(),
         }
     }
@@ -85,6 +90,13 @@ impl Rule for Upkeep {
 impl Upkeep {
     fn note(&mut self, step: &Step, ledger: &Ledger) {
         let now = step.now;
+        if let Call::Input(Input::HandshakeDone { limits, .. }) = step.call
+            && let Some(session) = limits.session_timeout
+            && self.config.keepalive_interval() != Limit::Never
+            && step.outputs.iter().any(is_ready)
+        {
+            self.third = Some(session / 3);
+        }
         let ready = ledger.connections.iter().filter(|entry| entry.1.ready);
         for (id, _) in ready {
             self.connections.entry(*id).or_insert(Times {
@@ -169,7 +181,7 @@ impl Upkeep {
         shut_down: bool,
     ) -> Result<(), Violation> {
         for (id, times) in &self.connections {
-            let timeout = self.config.keepalive_timeout();
+            let timeout = self.third.unwrap_or(self.config.keepalive_timeout());
             ensure!(
                 times.probed.is_none_or(|at| !is_due(at + timeout, now)),
                 ANSWER,
@@ -188,7 +200,10 @@ impl Upkeep {
             );
             let asks = self.config.keepalive_interval() != Limit::Never
                 && self.config.keepalive_on() == KeepaliveOn::Received;
-            let silent = is_due(times.received.after(self.config.keepalive_interval()), now);
+            let interval = self
+                .third
+                .map_or(self.config.keepalive_interval(), Limit::After);
+            let silent = is_due(times.received.after(interval), now);
             ensure!(
                 !asks || !silent || times.probed.is_some(),
                 SILENCE,
@@ -198,6 +213,16 @@ impl Upkeep {
         }
         Ok(())
     }
+}
+
+const fn is_ready(output: &Output) -> bool {
+    matches!(
+        output,
+        Output::Event(Event::StateChanged {
+            to: NodeState::Ready,
+            ..
+        })
+    )
 }
 
 /// Nothing is ever due at the end of time (SEMANTICS 1.3).

@@ -3,13 +3,10 @@
 use core::time::Duration;
 
 use super::{Due, Notice, World, condition::Condition};
-use crate::{
-    Instant,
-    sim::{
-        fault::{Fault, Target},
-        schedule::Occurrence,
-        trace::What,
-    },
+use crate::sim::{
+    fault::{Fault, Target},
+    schedule::Occurrence,
+    trace::What,
 };
 
 /// A server that drains hangs up after so long.
@@ -100,12 +97,5 @@ impl World {
             self.events.add(at, Due::ToClient(id));
             self.events.add(at, Due::Room(id));
         }
-    }
-
-    /// When the last fault is over, of those that begin before the end.
-    pub(in crate::sim) fn calm_from(&self) -> Instant {
-        let end = Instant::ORIGIN + self.schedule.lasts;
-        let begun = self.schedule.faults.iter().filter(|fault| fault.at < end);
-        begun.map(Occurrence::ends).max().unwrap_or(Instant::ORIGIN)
     }
 }

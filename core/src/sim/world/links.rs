@@ -202,7 +202,7 @@ impl World {
                 throttle: condition.throttle,
                 rejects_credentials: condition.rejects,
             };
-            let mut answers = Answers::new(conduct);
+            let mut answers = Answers::new(self.now, conduct);
             host.server.read(id.0, &mut open.input, &mut answers);
             open.closes |= answers.closes;
             let garbles = condition.garbles && !answers.sent.is_empty();

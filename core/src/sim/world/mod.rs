@@ -27,12 +27,13 @@ use std::{
 use condition::Condition;
 use events::{Due, Events, Turn};
 use links::Link;
-pub(super) use names::{listed_by_address, listed_by_name, server_of};
+pub(super) use names::server_of;
+pub use names::{listed_by_address, listed_by_name};
 
 use super::{
     fault::Target,
     rng::{Rng, Stream},
-    schedule::Schedule,
+    schedule::{Occurrence, Schedule},
     server::Server,
     trace::What,
 };
@@ -99,6 +100,8 @@ pub(super) struct World {
     changes: Vec<What>,
     /// How many faults of each kind have begun.
     pub(super) fired: BTreeMap<&'static str, u64>,
+    /// When the last fault is over, of those that begin before the end.
+    pub(super) calm_from: Instant,
 }
 
 /// A server and how it is.
@@ -130,6 +133,9 @@ impl World {
                 events.add_in_turn(fault.ends(), Due::Ends(index), Turn::First);
             }
         }
+        let end = Instant::ORIGIN + schedule.lasts;
+        let begun = schedule.faults.iter().filter(|fault| fault.at < end);
+        let calm_from = begun.map(Occurrence::ends).max();
         Self {
             now: Instant::ORIGIN,
             rng: Rng::new(schedule.seed, Stream::World),
@@ -150,6 +156,7 @@ impl World {
             slept_through: VecDeque::new(),
             changes: Vec::new(),
             fired: BTreeMap::new(),
+            calm_from: calm_from.unwrap_or(Instant::ORIGIN),
         }
     }
 

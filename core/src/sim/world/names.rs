@@ -15,16 +15,18 @@ const PORT: u16 = 9092;
 /// How long a look-up takes, and a list.
 const LOOK_UP: Duration = Duration::from_millis(2);
 
-/// The entry of a list for the server with this number.
-pub(in crate::sim) fn listed_by_name(server: u32) -> NodeSpec {
+/// The entry of a server list for the simulated server with this number, by name.
+#[must_use]
+pub fn listed_by_name(server: u32) -> NodeSpec {
     NodeSpec::new(Endpoint::Name {
         host: format!("s{server}.sim").into(),
         port: PORT,
     })
 }
 
-/// The same by its address.
-pub(in crate::sim) fn listed_by_address(server: u32) -> NodeSpec {
+/// The same by address: 10.0.0.1 for server 0, and so on.
+#[must_use]
+pub fn listed_by_address(server: u32) -> NodeSpec {
     NodeSpec::new(address(server))
 }
 

@@ -46,6 +46,22 @@ fn a_probe_that_is_not_sent_bites() {
 }
 
 #[test]
+fn in_a_session_a_peer_is_silent_after_a_third_of_its_timeout() {
+    let config = exact().keepalive(true).keepalive_interval(ms(50));
+    let mut history = History::new(config, &TWO[..1]);
+    let request = history.submit_on(0, 0, any());
+    let connection = history.connection(0);
+    history.input(0, Input::Connected { connection });
+    let limits = Limits::NONE.with_session(ms(300));
+    history.input(0, Input::HandshakeDone { connection, limits });
+    history.call(0, Call::Cancel(request));
+    history.call(50, Call::Timeout).call(100, Call::Timeout);
+    assert_eq!(history.broken(), [""; 0]);
+    history.hide(is_probe);
+    bites(&history, upkeep::SILENCE);
+}
+
+#[test]
 fn a_probe_that_nobody_answers_and_that_closes_nothing_bites() {
     let mut history = probed();
     history.call(150, Call::Timeout);
