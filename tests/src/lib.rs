@@ -1,6 +1,7 @@
 //! Test support for redial.
 
 pub mod dnsmasq;
+pub mod fleet;
 pub mod fuzz_targets;
 pub mod nginx;
 mod process;
