@@ -1,12 +1,15 @@
 //! The handle on virtual time.
 
-use std::time::Duration;
+use std::{future::poll_fn, io, pin::Pin, time::Duration};
 
 use redial::{
     Instant, Reason,
     client::length_prefixed::LengthPrefixed,
-    driver::{Error, Runtime},
-    sim::{Fault, Schedule, Service, Stalled, Target, VirtualClient, VirtualWorld, Way},
+    driver::{Error, Runtime, Stream},
+    sim::{
+        Fault, Schedule, Service, Stalled, Target, VirtualClient, VirtualStream, VirtualWorld, Way,
+        listed_by_address,
+    },
 };
 
 use super::{ms, s};
@@ -120,4 +123,42 @@ fn a_request_is_given_up_when_its_time_is_over_to_the_nanosecond() {
     });
     let exact = Duration::from_nanos(1_234_567_891);
     assert_eq!(elapsed, Ok((exact, exact)));
+}
+
+/// A connection to server 0.
+async fn dial(world: &VirtualWorld) -> VirtualStream {
+    let address = "10.0.0.1:9092".parse().unwrap();
+    let dial = world
+        .runtime()
+        .connect(&listed_by_address(0), Some(address));
+    dial.await.unwrap()
+}
+
+async fn write(stream: &mut VirtualStream, bytes: &[u8]) -> io::Result<usize> {
+    poll_fn(|cx| Pin::new(&mut *stream).poll_write(cx, bytes)).await
+}
+
+async fn read(stream: &mut VirtualStream) -> io::Result<usize> {
+    let mut buffer = [0; 1024];
+    poll_fn(|cx| Pin::new(&mut *stream).poll_read(cx, &mut buffer)).await
+}
+
+/// The world of these faults, with a server that says goodbye.
+fn struck(faults: &str) -> VirtualWorld {
+    let schedule = format!("seed 1\nservers 1\nlasts 1h\n{faults}");
+    VirtualWorld::new(&schedule.parse().unwrap(), |_| Service::echo(ms(1)))
+}
+
+#[test]
+fn who_waits_for_room_learns_that_the_connection_is_reset() {
+    let world = struck("at 1s for 9s all pause\nat 5s all reset");
+    let result = world.block_on(async {
+        let mut stream = dial(&world).await;
+        world.sleep(s(2)).await;
+        write(&mut stream, &[0; 64 * 1024]).await.unwrap();
+        write(&mut stream, b"more")
+            .await
+            .map_err(|error| error.kind())
+    });
+    assert_eq!(result, Ok(Err(io::ErrorKind::ConnectionReset)));
 }
