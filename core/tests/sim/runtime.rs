@@ -162,3 +162,19 @@ fn who_waits_for_room_learns_that_the_connection_is_reset() {
     });
     assert_eq!(result, Ok(Err(io::ErrorKind::ConnectionReset)));
 }
+
+#[test]
+fn a_full_window_is_not_asked_for_room_piece_by_piece() {
+    // An hour has 180,000,000 pieces.
+    let world = struck("at 1s for 1h all pause\nat 3s for 1h all fragment");
+    let written = world.block_on(async {
+        let mut stream = dial(&world).await;
+        world.sleep(s(2)).await;
+        write(&mut stream, &[0; 64 * 1024]).await.unwrap();
+        world.sleep(s(2)).await;
+        write(&mut stream, b"more").await.unwrap();
+        world.runtime().now()
+    });
+    let written = written.unwrap();
+    assert!(written >= Instant::ORIGIN + s(3601), "{written}");
+}

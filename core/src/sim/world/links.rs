@@ -101,7 +101,8 @@ impl World {
             }
             self.events.add(at, Due::ToServer(id));
         }
-        if count < bytes.len() && passage.piece.is_some() {
+        // A full window is told of when the server has read.
+        if count < bytes.len() && passage.piece.is_some() && link.to_server.has_room() {
             self.events.add(self.now + PIECE, Due::Room(id));
         }
         count
