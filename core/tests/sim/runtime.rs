@@ -178,3 +178,33 @@ fn a_full_window_is_not_asked_for_room_piece_by_piece() {
     let written = written.unwrap();
     assert!(written >= Instant::ORIGIN + s(3601), "{written}");
 }
+
+#[test]
+fn a_server_that_is_stopped_hangs_up_when_it_goes_on() {
+    let world = struck("at 1s for 20s all pause\nat 2s for 60s all drain");
+    let ended = world.block_on(async {
+        let mut stream = dial(&world).await;
+        assert!(read(&mut stream).await.unwrap() > 0, "it says goodbye");
+        let goodbye = world.runtime().now();
+        assert_eq!(read(&mut stream).await.unwrap(), 0);
+        (goodbye, world.runtime().now())
+    });
+    let (goodbye, ended) = ended.unwrap();
+    let goes_on = Instant::ORIGIN + s(21);
+    assert!(
+        goodbye > goes_on && ended < goes_on + ms(10),
+        "{goodbye}, {ended}"
+    );
+}
+
+#[test]
+fn a_server_that_drains_again_hangs_up_a_second_after_that() {
+    let world = struck("at 1s for 500ms all drain\nat 1.6s for 5s all drain");
+    let ended = world.block_on(async {
+        let mut stream = dial(&world).await;
+        while read(&mut stream).await.unwrap() > 0 {}
+        world.runtime().now()
+    });
+    let ended = ended.unwrap();
+    assert!(ended > Instant::ORIGIN + ms(2_600), "{ended}");
+}

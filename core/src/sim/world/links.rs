@@ -407,9 +407,12 @@ impl World {
         }
     }
 
-    /// The server closes all connections, if it still drains.
+    /// The server closes all connections, if it drains since so long. A process that is stopped does
+    /// it when it goes on.
     pub(super) fn hang_up(&mut self, server: u32) {
-        if !self.condition(server).drains {
+        let host = &self.servers[server as usize];
+        let hangs_up = host.hangs_up_at.is_some_and(|at| at <= self.now);
+        if !hangs_up || host.condition.is_paused {
             return;
         }
         for id in self.links_to(server) {

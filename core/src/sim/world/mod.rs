@@ -109,6 +109,8 @@ struct Host {
     server: Box<dyn Server>,
     well: Condition,
     condition: Condition,
+    /// While it drains: when it hangs up.
+    hangs_up_at: Option<Instant>,
 }
 
 impl World {
@@ -146,6 +148,7 @@ impl World {
                     server: server(number),
                     condition: well.clone(),
                     well: well.clone(),
+                    hangs_up_at: None,
                 })
                 .collect(),
             schedule,
