@@ -208,3 +208,18 @@ fn a_server_that_drains_again_hangs_up_a_second_after_that() {
     let ended = ended.unwrap();
     assert!(ended > Instant::ORIGIN + ms(2_600), "{ended}");
 }
+
+#[test]
+fn a_machine_that_falls_asleep_again_at_once_hears_nothing_in_between() {
+    for faults in [
+        "at 1s for 2s sleep\nat 3s for 5s sleep",
+        "at 3s for 5s sleep\nat 1s for 2s sleep",
+    ] {
+        let world = struck(faults);
+        let woke = world.block_on(async {
+            world.sleep(s(2)).await;
+            world.runtime().now()
+        });
+        assert_eq!(woke, Ok(Instant::ORIGIN + s(8)), "{faults}");
+    }
+}
