@@ -1,5 +1,7 @@
 //! Runs.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
 use redial::{
     Config, RequestOptions,
@@ -223,4 +225,15 @@ fn a_server_knows_the_time_and_says_no_more_after_it_hangs_up() {
     let stats = run(&simulation, &Schedule::new(1, 1, s(10))).stats[0];
     assert_eq!((stats.succeeded, stats.late_replies), (10, 0));
     assert_eq!(stats.failures_established, 10);
+}
+
+#[test]
+fn what_should_go_wrong_after_the_end_does_not_happen() {
+    // Else the client would sleep through the time of its shutdown.
+    let late = Schedule::new(1, 1, s(10))
+        .fault(s(5), s(60), Target::All, Fault::Mute)
+        .fault(s(10), s(3600), Target::All, Fault::Sleep)
+        .fault(s(11), s(3600), Target::All, Fault::Sleep);
+    let run = run(&simulation(), &late);
+    assert_eq!(run.faults.keys().collect::<Vec<_>>(), [&"mute"]);
 }

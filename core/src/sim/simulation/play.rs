@@ -49,15 +49,13 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
         schedule: &'a Schedule,
     ) -> Result<Self, Box<Failure>> {
         let server = |number| (simulation.server)(number);
+        let mut happens = schedule.clone();
+        let end = Instant::ORIGIN + schedule.lasts;
+        happens.faults.retain(|fault| fault.at < end);
         let mut play = Self {
             simulation,
             schedule,
-            world: World::new(
-                schedule.clone(),
-                simulation.latency,
-                simulation.jitter,
-                server,
-            ),
+            world: World::new(happens, simulation.latency, simulation.jitter, server),
             clients: Vec::new(),
             watches: Vec::new(),
             seen: Arc::new(Mutex::new(Seen {
