@@ -237,3 +237,15 @@ fn what_should_go_wrong_after_the_end_does_not_happen() {
     let run = run(&simulation(), &late);
     assert_eq!(run.faults.keys().collect::<Vec<_>>(), [&"mute"]);
 }
+
+#[test]
+fn a_request_that_fails_by_the_shutdown_itself_is_seen_by_the_properties() {
+    let down = Schedule::new(1, 1, s(1)).fault(s(0), s(1), Target::All, Fault::NameHangs);
+    let simulation = simulation()
+        .drain(Duration::ZERO)
+        .property("every request is answered", |request| {
+            request.result.is_ok()
+        });
+    let failure = simulation.run(&down).unwrap_err();
+    assert!(matches!(failure.what, Wrong::Property { .. }), "{failure}");
+}

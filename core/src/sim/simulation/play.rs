@@ -106,8 +106,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
         }
         for number in 0..self.clients.len() {
             self.clients[number].shut_down(&mut self.world, self.simulation.drain);
-            self.ended(number);
-            self.check(number)?;
+            self.look_at(number)?;
         }
         // A machine that sleeps hears nothing before it wakes up.
         let latest = end.max(self.world.calm_from) + self.simulation.drain + Duration::from_secs(1);
@@ -169,7 +168,12 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             return Ok(());
         }
         client.notice(&mut self.world, notice);
-        let outcomes = client.take_outcomes();
+        self.look_at(number)
+    }
+
+    /// Sees what a client has completed, whether it has ended, and that all is well with it.
+    fn look_at(&mut self, number: usize) -> Result<(), Box<Failure>> {
+        let outcomes = self.clients[number].take_outcomes();
         self.check_outcomes(number as u32, outcomes)?;
         self.ended(number);
         self.check(number)
