@@ -249,3 +249,11 @@ fn a_request_that_fails_by_the_shutdown_itself_is_seen_by_the_properties() {
     let failure = simulation.run(&down).unwrap_err();
     assert!(matches!(failure.what, Wrong::Property { .. }), "{failure}");
 }
+
+#[test]
+fn the_longest_latency_is_no_overflow() {
+    let (by, jitter) = (Duration::MAX, Duration::MAX);
+    let far = Fault::Latency { by, jitter };
+    let schedule = Schedule::new(1, 1, s(5)).fault(s(1), s(1), Target::All, far);
+    run(&simulation(), &schedule);
+}
