@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use redial::{
-    Config, RequestOptions,
-    client::length_prefixed::{Frame, Kind, LengthPrefixed, Status},
+    Config, Instant, RequestError, RequestId, RequestOptions,
+    client::{
+        Response,
+        length_prefixed::{Frame, Kind, LengthPrefixed, Status},
+    },
     sim::{
         Answers, App, Fault, Load, Reaction, Schedule, Server, Service, Simulation, Target,
         Workload, Wrong, listed_by_name,
@@ -84,7 +87,7 @@ fn what_must_hold_of_a_whole_run_is_looked_at_when_it_is_over() {
 struct Stubborn;
 
 impl Workload<LengthPrefixed> for Stubborn {
-    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<redial::Instant> {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<Instant> {
         let _ = app.submit("again".into(), RequestOptions::new());
         (!app.is_over()).then(|| app.now())
     }
@@ -150,7 +153,7 @@ fn so_many_requests_are_in_flight_at_all_times() {
 struct Lister;
 
 impl Workload<LengthPrefixed> for Lister {
-    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<redial::Instant> {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<Instant> {
         let servers: &[u32] = match app.now() < app.calm_from() {
             true => &[0],
             false => &[1],
@@ -219,7 +222,7 @@ fn a_server_knows_the_time_and_says_no_more_after_it_hangs_up() {
                 .ok()
                 .and_then(|response| response.reply.as_ref());
             let time = reply.and_then(|reply| std::str::from_utf8(reply).ok()?.parse().ok());
-            let time = time.map(redial::Instant::from_nanos);
+            let time = time.map(Instant::from_nanos);
             time.is_some_and(|time| (outcome.submitted..outcome.completed).contains(&time))
         });
     let stats = run(&simulation, &Schedule::new(1, 1, s(10))).stats[0];
@@ -256,4 +259,31 @@ fn the_longest_latency_is_no_overflow() {
     let far = Fault::Latency { by, jitter };
     let schedule = Schedule::new(1, 1, s(5)).fault(s(1), s(1), Target::All, far);
     run(&simulation(), &schedule);
+}
+
+/// An application that replaces each request at once by another that has no time.
+struct NoTime;
+
+impl Workload<LengthPrefixed> for NoTime {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<Instant> {
+        let options = RequestOptions::new().timeout(Duration::ZERO);
+        _ = app.submit("x".into(), options);
+        None
+    }
+
+    fn completed(
+        &mut self,
+        app: &mut App<'_, LengthPrefixed>,
+        _: RequestId,
+        _: &Result<Response<Bytes>, RequestError>,
+    ) {
+        self.act(app);
+    }
+}
+
+#[test]
+fn an_application_that_lets_no_time_pass_within_a_call_is_stuck() {
+    let simulation = simulation().unchecked().workload(|_| NoTime);
+    let failure = simulation.run(&Schedule::new(1, 1, s(1))).unwrap_err();
+    assert!(matches!(failure.what, Wrong::Stuck { .. }), "{failure}");
 }

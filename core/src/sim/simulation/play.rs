@@ -224,7 +224,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             return Err(self.failure(Wrong::Application { client, what }));
         }
         let most = MAX_AT_ONE_INSTANT + MORE_A_CLIENT * self.clients.len() as u64;
-        if self.at_this_instant > most {
+        if self.at_this_instant > most || self.clients[number].is_stuck {
             let deadline = self.clients[number].client().poll_timeout();
             return Err(self.failure(Wrong::Stuck { client, deadline }));
         }
