@@ -1,14 +1,15 @@
 //! The handle on virtual time.
 
-use std::{future::poll_fn, io, pin::Pin, time::Duration};
+use std::{future::poll_fn, io, pin::Pin, task::Poll, time::Duration};
 
+use bytes::BytesMut;
 use redial::{
     Instant, Reason,
     client::length_prefixed::LengthPrefixed,
     driver::{Error, Runtime, Stream},
     sim::{
-        Fault, Schedule, Service, Stalled, Target, VirtualClient, VirtualStream, VirtualWorld, Way,
-        listed_by_address,
+        Answers, Fault, Schedule, Server, Service, Stalled, Target, VirtualClient, VirtualStream,
+        VirtualWorld, Way, listed_by_address,
     },
 };
 
@@ -222,4 +223,36 @@ fn a_machine_that_falls_asleep_again_at_once_hears_nothing_in_between() {
         });
         assert_eq!(woke, Ok(Instant::ORIGIN + s(8)), "{faults}");
     }
+}
+
+#[test]
+fn what_passes_in_pieces_takes_no_more_events_than_pieces() {
+    struct Reads;
+
+    impl Server for Reads {
+        fn read(&mut self, _: u64, input: &mut BytesMut, _: &mut Answers) {
+            input.clear();
+        }
+    }
+
+    let fragment = Schedule::new(1, 1, s(60)).fault(s(0), s(60), Target::All, Fault::Fragment);
+    let world = VirtualWorld::new(&fragment, |_| Reads);
+    let mut polls = 0;
+    let result = world.block_on(async {
+        let mut stream = dial(&world).await;
+        let mut left = 3_000;
+        poll_fn(|cx| {
+            polls += 1;
+            while let Poll::Ready(count) = Pin::new(&mut stream).poll_write(cx, &vec![0; left])? {
+                left -= count;
+                if left == 0 {
+                    return Poll::Ready(io::Result::Ok(()));
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    });
+    result.unwrap().unwrap();
+    assert!(polls <= 3_000, "{polls} for 1,000 pieces");
 }
