@@ -12,6 +12,10 @@ use crate::{
     client::{Client, ClientAction, ClientOutput, Protocol, Response, TransportInput},
 };
 
+/// So many requests may complete within the call at the instant at which they were submitted: an
+/// application that replaces each of them would never come to an end.
+const MAX_AT_ONCE: u32 = 100_000;
+
 /// For a workload's time; all other tags are those of the client's deadline.
 const WORKLOAD: u64 = u64::MAX;
 
@@ -34,6 +38,8 @@ pub(super) struct Embedder<P: Protocol> {
     end: End,
     /// Requests that were completed, if that is of interest.
     done: Option<Vec<Done<P::Reply>>>,
+    /// Time does not go on: see [`MAX_AT_ONCE`].
+    pub(super) is_stuck: bool,
     /// What must not happen has happened.
     pub(super) failure: Option<String>,
 }
@@ -75,6 +81,7 @@ impl<P: Protocol> Embedder<P> {
             is_over: false,
             end: End::NotYet,
             done: None,
+            is_stuck: false,
             failure: None,
         }
     }
@@ -186,6 +193,7 @@ impl<P: Protocol> Embedder<P> {
 
     /// Does what the client wants, tells the workload what has happened, and sets the time.
     fn settle(&mut self, world: &mut World) {
+        let mut at_once = 0;
         while let Some(output) = self.client.poll_output() {
             match output {
                 ClientOutput::Action(action) => self.carry_out(world, action),
@@ -193,7 +201,12 @@ impl<P: Protocol> Embedder<P> {
                     self.with_app(world, |workload, app| {
                         workload.completed(app, request, &result);
                     });
+                    at_once += u32::from(elapsed(&result).is_zero());
                     self.keep(world.now, result);
+                    if at_once > MAX_AT_ONCE {
+                        self.is_stuck = true;
+                        return;
+                    }
                 }
                 ClientOutput::Push { node, push, .. } => {
                     self.with_app(world, |workload, app| workload.pushed(app, node, push));
@@ -214,10 +227,7 @@ impl<P: Protocol> Embedder<P> {
         let Some(done) = &mut self.done else {
             return;
         };
-        let elapsed = match &result {
-            Ok(response) => response.elapsed,
-            Err(error) => error.elapsed,
-        };
+        let elapsed = elapsed(&result);
         done.push(Done {
             submitted: Instant::from_nanos(
                 completed
@@ -359,6 +369,13 @@ impl<P: Protocol> Embedder<P> {
         links
             .find(|(_, known)| *known == link)
             .map(|(connection, _)| *connection)
+    }
+}
+
+fn elapsed<R>(result: &Result<Response<R>, RequestError>) -> core::time::Duration {
+    match result {
+        Ok(response) => response.elapsed,
+        Err(error) => error.elapsed,
     }
 }
 

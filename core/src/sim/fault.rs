@@ -18,7 +18,8 @@ pub enum Fault {
     Pause,
     /// It answers everything so much later.
     Slow(Duration),
-    /// It reads everything and answers nothing, not even a handshake.
+    /// It reads everything and answers nothing, not even a handshake. Afterwards it answers what it
+    /// has read.
     Mute,
     /// It is about to go: it says so on each connection, accepts no new one, and hangs up a second
     /// later on whoever is still there.

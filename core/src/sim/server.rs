@@ -84,7 +84,7 @@ impl Answers {
         self.conduct
     }
 
-    /// Sends bytes after so long, and not before what was sent earlier on this connection.
+    /// Sends bytes after so long, and not before what was sent so earlier on this connection.
     pub fn send(&mut self, after: Duration, bytes: impl Into<Bytes>) {
         self.push(after, true, bytes.into());
     }

@@ -1,9 +1,14 @@
 //! Runs.
 
-use bytes::BytesMut;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
 use redial::{
-    Config, RequestOptions,
-    client::length_prefixed::{Frame, Kind, LengthPrefixed, Status},
+    Config, Instant, RequestError, RequestId, RequestOptions,
+    client::{
+        Response,
+        length_prefixed::{Frame, Kind, LengthPrefixed, Status},
+    },
     sim::{
         Answers, App, Fault, Load, Reaction, Schedule, Server, Service, Simulation, Target,
         Workload, Wrong, listed_by_name,
@@ -82,7 +87,7 @@ fn what_must_hold_of_a_whole_run_is_looked_at_when_it_is_over() {
 struct Stubborn;
 
 impl Workload<LengthPrefixed> for Stubborn {
-    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<redial::Instant> {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<Instant> {
         let _ = app.submit("again".into(), RequestOptions::new());
         (!app.is_over()).then(|| app.now())
     }
@@ -148,7 +153,7 @@ fn so_many_requests_are_in_flight_at_all_times() {
 struct Lister;
 
 impl Workload<LengthPrefixed> for Lister {
-    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<redial::Instant> {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<Instant> {
         let servers: &[u32] = match app.now() < app.calm_from() {
             true => &[0],
             false => &[1],
@@ -217,10 +222,68 @@ fn a_server_knows_the_time_and_says_no_more_after_it_hangs_up() {
                 .ok()
                 .and_then(|response| response.reply.as_ref());
             let time = reply.and_then(|reply| std::str::from_utf8(reply).ok()?.parse().ok());
-            let time = time.map(redial::Instant::from_nanos);
+            let time = time.map(Instant::from_nanos);
             time.is_some_and(|time| (outcome.submitted..outcome.completed).contains(&time))
         });
     let stats = run(&simulation, &Schedule::new(1, 1, s(10))).stats[0];
     assert_eq!((stats.succeeded, stats.late_replies), (10, 0));
     assert_eq!(stats.failures_established, 10);
+}
+
+#[test]
+fn what_should_go_wrong_after_the_end_does_not_happen() {
+    // Else the client would sleep through the time of its shutdown.
+    let late = Schedule::new(1, 1, s(10))
+        .fault(s(5), s(60), Target::All, Fault::Mute)
+        .fault(s(10), s(3600), Target::All, Fault::Sleep)
+        .fault(s(11), s(3600), Target::All, Fault::Sleep);
+    let run = run(&simulation(), &late);
+    assert_eq!(run.faults.keys().collect::<Vec<_>>(), [&"mute"]);
+}
+
+#[test]
+fn a_request_that_fails_by_the_shutdown_itself_is_seen_by_the_properties() {
+    let down = Schedule::new(1, 1, s(1)).fault(s(0), s(1), Target::All, Fault::NameHangs);
+    let simulation = simulation()
+        .drain(Duration::ZERO)
+        .property("every request is answered", |request| {
+            request.result.is_ok()
+        });
+    let failure = simulation.run(&down).unwrap_err();
+    assert!(matches!(failure.what, Wrong::Property { .. }), "{failure}");
+}
+
+#[test]
+fn the_longest_latency_is_no_overflow() {
+    let (by, jitter) = (Duration::MAX, Duration::MAX);
+    let far = Fault::Latency { by, jitter };
+    let schedule = Schedule::new(1, 1, s(5)).fault(s(1), s(1), Target::All, far);
+    run(&simulation(), &schedule);
+}
+
+/// An application that replaces each request at once by another that has no time.
+struct NoTime;
+
+impl Workload<LengthPrefixed> for NoTime {
+    fn act(&mut self, app: &mut App<'_, LengthPrefixed>) -> Option<Instant> {
+        let options = RequestOptions::new().timeout(Duration::ZERO);
+        _ = app.submit("x".into(), options);
+        None
+    }
+
+    fn completed(
+        &mut self,
+        app: &mut App<'_, LengthPrefixed>,
+        _: RequestId,
+        _: &Result<Response<Bytes>, RequestError>,
+    ) {
+        self.act(app);
+    }
+}
+
+#[test]
+fn an_application_that_lets_no_time_pass_within_a_call_is_stuck() {
+    let simulation = simulation().unchecked().workload(|_| NoTime);
+    let failure = simulation.run(&Schedule::new(1, 1, s(1))).unwrap_err();
+    assert!(matches!(failure.what, Wrong::Stuck { .. }), "{failure}");
 }

@@ -61,11 +61,9 @@ impl Slots {
             | Notice::Listed(..)
             | Notice::ListChanged => {}
         }
-        let waker = match is_room {
-            true => wait.writer.take(),
-            false => wait.reader.take(),
-        };
-        waker.into_iter().collect()
+        let reader = wait.reader.take_if(|_| !is_room);
+        // Who waits for room must learn of the end as well.
+        reader.into_iter().chain(wait.writer.take()).collect()
     }
 }
 

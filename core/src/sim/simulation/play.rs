@@ -49,15 +49,13 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
         schedule: &'a Schedule,
     ) -> Result<Self, Box<Failure>> {
         let server = |number| (simulation.server)(number);
+        let mut happens = schedule.clone();
+        let end = Instant::ORIGIN + schedule.lasts;
+        happens.faults.retain(|fault| fault.at < end);
         let mut play = Self {
             simulation,
             schedule,
-            world: World::new(
-                schedule.clone(),
-                simulation.latency,
-                simulation.jitter,
-                server,
-            ),
+            world: World::new(happens, simulation.latency, simulation.jitter, server),
             clients: Vec::new(),
             watches: Vec::new(),
             seen: Arc::new(Mutex::new(Seen {
@@ -108,8 +106,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
         }
         for number in 0..self.clients.len() {
             self.clients[number].shut_down(&mut self.world, self.simulation.drain);
-            self.ended(number);
-            self.check(number)?;
+            self.look_at(number)?;
         }
         // A machine that sleeps hears nothing before it wakes up.
         let latest = end.max(self.world.calm_from) + self.simulation.drain + Duration::from_secs(1);
@@ -171,7 +168,12 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             return Ok(());
         }
         client.notice(&mut self.world, notice);
-        let outcomes = client.take_outcomes();
+        self.look_at(number)
+    }
+
+    /// Sees what a client has completed, whether it has ended, and that all is well with it.
+    fn look_at(&mut self, number: usize) -> Result<(), Box<Failure>> {
+        let outcomes = self.clients[number].take_outcomes();
         self.check_outcomes(number as u32, outcomes)?;
         self.ended(number);
         self.check(number)
@@ -222,7 +224,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
             return Err(self.failure(Wrong::Application { client, what }));
         }
         let most = MAX_AT_ONE_INSTANT + MORE_A_CLIENT * self.clients.len() as u64;
-        if self.at_this_instant > most {
+        if self.at_this_instant > most || self.clients[number].is_stuck {
             let deadline = self.clients[number].client().poll_timeout();
             return Err(self.failure(Wrong::Stuck { client, deadline }));
         }

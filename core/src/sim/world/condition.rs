@@ -157,9 +157,12 @@ impl Condition {
 
     /// How long something takes, one way.
     pub(super) fn latency(&self, rng: &mut Rng) -> Duration {
-        match self.jitter.as_nanos() as u64 {
+        match u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX) {
             0 => self.latency,
-            jitter => self.latency + Duration::from_nanos(rng.below(jitter)),
+            jitter => {
+                let more = Duration::from_nanos(rng.below(jitter));
+                self.latency.saturating_add(more)
+            }
         }
     }
 

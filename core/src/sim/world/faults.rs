@@ -74,9 +74,13 @@ impl World {
             self.reset_all(server);
             self.servers[server as usize].server.restart();
         }
-        if new.drains && !old.drains {
+        if !new.drains {
+            self.servers[server as usize].hangs_up_at = None;
+        } else if !old.drains {
+            let at = self.now + GRACE;
+            self.servers[server as usize].hangs_up_at = Some(at);
             self.goodbye(server);
-            self.events.add(self.now + GRACE, Due::HangUp(server));
+            self.events.add(at, Due::HangUp(server));
         }
         let flows = |old: bool, new: bool| old && !new;
         let resumes = flows(old.is_paused, new.is_paused)
@@ -96,6 +100,9 @@ impl World {
             self.events.add(at, Due::ToServer(id));
             self.events.add(at, Due::ToClient(id));
             self.events.add(at, Due::Room(id));
+        }
+        if self.servers[server as usize].hangs_up_at.is_some() {
+            self.events.add(at, Due::HangUp(server));
         }
     }
 }

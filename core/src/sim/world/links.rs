@@ -33,6 +33,8 @@ pub(super) struct Link {
     is_closed: bool,
     /// The client was told that it can read, and has not read all.
     told_readable: bool,
+    /// When the client is told next that another piece may follow.
+    next_piece_at: Instant,
     /// When the first of the bytes was sent that have not reached the server.
     unacknowledged: Option<Instant>,
     /// It will be looked at whether that is too long ago.
@@ -73,6 +75,7 @@ impl Link {
             side: Side::Unknown,
             is_closed: false,
             told_readable: false,
+            next_piece_at: Instant::ORIGIN,
             unacknowledged: None,
             is_timed: false,
         }
@@ -101,8 +104,12 @@ impl World {
             }
             self.events.add(at, Due::ToServer(id));
         }
-        if count < bytes.len() && passage.piece.is_some() {
-            self.events.add(self.now + PIECE, Due::Room(id));
+        // A full window is told of when the server has read.
+        let waits = count < bytes.len() && passage.piece.is_some() && link.to_server.has_room();
+        // Once a piece, or each try would be followed by another, and all by theirs.
+        if waits && link.next_piece_at <= self.now {
+            link.next_piece_at = self.now + PIECE;
+            self.events.add(link.next_piece_at, Due::Room(id));
         }
         count
     }
@@ -406,9 +413,12 @@ impl World {
         }
     }
 
-    /// The server closes all connections, if it still drains.
+    /// The server closes all connections, if it drains since so long. A process that is stopped does
+    /// it when it goes on.
     pub(super) fn hang_up(&mut self, server: u32) {
-        if !self.condition(server).drains {
+        let host = &self.servers[server as usize];
+        let hangs_up = host.hangs_up_at.is_some_and(|at| at <= self.now);
+        if !hangs_up || host.condition.is_paused {
             return;
         }
         for id in self.links_to(server) {

@@ -109,6 +109,8 @@ struct Host {
     server: Box<dyn Server>,
     well: Condition,
     condition: Condition,
+    /// While it drains: when it hangs up.
+    hangs_up_at: Option<Instant>,
 }
 
 impl World {
@@ -146,6 +148,7 @@ impl World {
                     server: server(number),
                     condition: well.clone(),
                     well: well.clone(),
+                    hangs_up_at: None,
                 })
                 .collect(),
             schedule,
@@ -194,6 +197,8 @@ impl World {
             Due::Named(owner, tag, server) => self.named(owner, tag, server),
             Due::Listed(owner, tag) => self.listed(owner, tag),
             Due::Time(owner, tag) => self.tell(Notice::Time(owner, tag)),
+            // Unless it has fallen asleep again at the same instant.
+            Due::Wakes if self.sleeps > 0 => {}
             Due::Wakes => {
                 let missed = mem::take(&mut self.slept_through);
                 self.notices.extend(missed);

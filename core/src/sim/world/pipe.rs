@@ -66,6 +66,11 @@ impl Pipe {
         (count, Some(self.put(now, &bytes[..count], passage)))
     }
 
+    /// Whether there is room for bytes, if perhaps not at this instant.
+    pub(super) fn has_room(&self) -> bool {
+        self.bytes.len() < WINDOW
+    }
+
     /// Sends these bytes, whatever the room, and says when they arrive.
     pub(super) fn put(&mut self, now: Instant, bytes: &[u8], passage: Passage) -> Instant {
         self.bytes.extend_from_slice(bytes);
