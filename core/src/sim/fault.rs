@@ -54,7 +54,8 @@ pub enum Fault {
         /// And up to so much more.
         jitter: Duration,
     },
-    /// So many bytes a second pass, in each direction and on each connection. At least 1.
+    /// So many bytes a second pass, in each direction and on each connection, 1,400 at a time. At least
+    /// 1. When it is over, what was held up comes at once.
     Bandwidth(u32),
     /// Bytes come and go a few at a time.
     Fragment,

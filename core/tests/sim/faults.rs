@@ -155,3 +155,16 @@ fn the_system_gives_a_dead_connection_up_after_a_quarter_of_an_hour() {
     // Counted from the first request that was sent into nothing.
     assert_eq!(at, Instant::ORIGIN + s(60 + 924));
 }
+
+#[test]
+fn a_narrow_line_lets_bytes_through_one_after_the_other_and_is_wide_afterwards() {
+    // Echoes of 14,000 bytes, a second for each of ten packets; the fault is over after five.
+    let narrow = Fault::Bandwidth(1_400);
+    let schedule = Schedule::new(1, 1, s(60)).fault(s(10), s(5), Target::All, narrow);
+    let simulation = simulation()
+        .workload(|_| Load::every(s(11), |_| vec![0; 14_000].into()).at_most(2))
+        .property("it does not outlast the fault", |request| {
+            request.completed < Instant::ORIGIN + s(16)
+        });
+    assert_eq!(run(&simulation, &schedule).stats[0].succeeded, 2);
+}

@@ -14,7 +14,7 @@ use super::{ms, run, s, simulation};
 const RENEW: &str = "REDIAL_RENEW_GOLDEN";
 
 /// Of the trace of an hour.
-const HOUR: u64 = 8_461_651_158_272_961_095;
+const HOUR: u64 = 8_033_839_246_087_755_861;
 
 #[test]
 fn the_recorded_trace_holds() {

@@ -16,7 +16,7 @@ use crate::{ConfigError, Deadline, Instant, sim::schedule::Schedule};
 )]
 #[non_exhaustive]
 pub struct Failure {
-    /// What happened from outside. [`Simulation::run`] with it fails in the same way.
+    /// What happened from outside. [`Simulation::run`](super::Simulation::run) with it fails in the same way.
     pub schedule: Schedule,
     /// When.
     pub at: Instant,
@@ -25,7 +25,7 @@ pub struct Failure {
     /// What came before, as text: the last steps of the client.
     pub past: String,
     /// A test that fails in the same way, to be pasted beside the function that makes the simulation
-    /// ([`made_by`](Simulation::made_by)).
+    /// ([`made_by`](super::Simulation::made_by)).
     pub test: String,
 }
 

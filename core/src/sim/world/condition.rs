@@ -166,6 +166,11 @@ impl Condition {
         }
     }
 
+    /// So many bytes a second pass, and no more.
+    pub(super) const fn is_narrow(&self) -> bool {
+        self.bandwidth.is_some()
+    }
+
     /// How bytes pass.
     pub(super) fn passage(&self, rng: &mut Rng) -> Passage {
         Passage {

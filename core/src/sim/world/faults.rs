@@ -91,10 +91,13 @@ impl World {
         if resumes {
             self.resume(server);
         }
+        if flows(old.is_narrow(), new.is_narrow()) {
+            self.hasten_all(server);
+        }
     }
 
     /// What could not pass passes again.
-    fn resume(&mut self, server: u32) {
+    pub(super) fn resume(&mut self, server: u32) {
         let at = self.now + self.latency(server);
         for id in self.links_to(server) {
             self.events.add(at, Due::ToServer(id));

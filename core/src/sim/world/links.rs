@@ -163,8 +163,9 @@ impl World {
             return;
         }
         link.unacknowledged = None;
-        if link.to_server.arrive(self.now, condition.piece) {
-            self.events.add(self.now + PIECE, Due::ToServer(id));
+        if let Some(at) = link.to_server.arrive(self.now, condition.piece) {
+            let at = at.max(self.now + PIECE);
+            self.events.add(at, Due::ToServer(id));
         }
         match link.side {
             Side::Open(_) => self.serve(id),
@@ -287,8 +288,9 @@ impl World {
         if link.is_dead || link.is_closed || !link.is_up || condition.blocks_to_client() {
             return;
         }
-        if link.to_client.arrive(self.now, condition.piece) {
-            self.events.add(self.now + PIECE, Due::ToClient(id));
+        if let Some(at) = link.to_client.arrive(self.now, condition.piece) {
+            let at = at.max(self.now + PIECE);
+            self.events.add(at, Due::ToClient(id));
         }
         self.tell_readable(id);
     }
@@ -361,6 +363,16 @@ impl World {
 
 /// What goes wrong with all of a server.
 impl World {
+    /// Its line is narrow no more.
+    pub(super) fn hasten_all(&mut self, server: u32) {
+        let at = self.now + self.latency(server);
+        for link in self.links.values_mut().filter(|link| link.server == server) {
+            link.to_server.hasten(self.now, at);
+            link.to_client.hasten(self.now, at);
+        }
+        self.resume(server);
+    }
+
     pub(super) fn links_to(&self, server: u32) -> Vec<LinkId> {
         let there = self.links.iter().filter(|(_, link)| link.server == server);
         there.map(|(id, _)| *id).collect()

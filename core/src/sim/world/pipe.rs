@@ -7,6 +7,9 @@ use bytes::{Buf, BytesMut};
 
 use crate::{CloseError, Instant};
 
+/// So many bytes are sent at a time over a narrow line.
+const PACKET: usize = 1_400;
+
 /// So many bytes may be on their way, or unread.
 const WINDOW: usize = 64 * 1024;
 
@@ -17,8 +20,8 @@ pub(super) struct Pipe {
     bytes: BytesMut,
     /// How many have arrived.
     arrived: usize,
-    /// When the others arrive: so many at that time.
-    transit: VecDeque<(Instant, usize)>,
+    /// When the others arrive.
+    transit: VecDeque<Packet>,
     /// When the sender's line is free.
     free_at: Instant,
     /// Comes after all bytes.
@@ -28,6 +31,15 @@ pub(super) struct Pipe {
     accepted_at: Option<Instant>,
     /// The sender was told that there is no room.
     pub(super) is_full: bool,
+}
+
+/// Some of the bytes on their way.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    at: Instant,
+    count: usize,
+    /// Nobody was told when it arrives: it follows another.
+    follows: bool,
 }
 
 /// How long it takes to pass.
@@ -71,23 +83,55 @@ impl Pipe {
         self.bytes.len() < WINDOW
     }
 
-    /// Sends these bytes, whatever the room, and says when they arrive.
+    /// Sends these bytes, whatever the room, and says when the first of them arrive.
     pub(super) fn put(&mut self, now: Instant, bytes: &[u8], passage: Passage) -> Instant {
         self.bytes.extend_from_slice(bytes);
-        let takes = passage.bandwidth.map_or(Duration::ZERO, |rate| {
-            Duration::from_nanos(bytes.len() as u64 * 1_000_000_000 / u64::from(rate.max(1)))
+        let Some(rate) = passage.bandwidth else {
+            return self.pack(now, bytes.len(), Duration::ZERO, passage.latency, false);
+        };
+        let mut packets = bytes.chunks(PACKET).enumerate().map(|(place, packet)| {
+            let nanos = packet.len() as u64 * 1_000_000_000 / u64::from(rate.max(1));
+            let takes = Duration::from_nanos(nanos);
+            self.pack(now, packet.len(), takes, passage.latency, place > 0)
         });
+        let first = packets.next().unwrap_or(now);
+        packets.for_each(drop);
+        first
+    }
+
+    fn pack(
+        &mut self,
+        now: Instant,
+        count: usize,
+        takes: Duration,
+        latency: Duration,
+        follows: bool,
+    ) -> Instant {
         self.free_at = now.max(self.free_at) + takes;
-        let last = self.transit.back().map_or(now, |(at, _)| *at);
-        let at = last.max(self.free_at + passage.latency);
-        self.transit.push_back((at, bytes.len()));
+        let at = self.last(now).max(self.free_at + latency);
+        self.transit.push_back(Packet { at, count, follows });
         at
+    }
+
+    /// When the last of the bytes on their way arrive.
+    fn last(&self, now: Instant) -> Instant {
+        self.transit.back().map_or(now, |packet| packet.at)
+    }
+
+    /// The line is narrow no more: what is on its way is there at this time.
+    pub(super) fn hasten(&mut self, now: Instant, at: Instant) {
+        self.free_at = now;
+        for packet in &mut self.transit {
+            packet.at = packet.at.min(at);
+        }
+        if let Some((end, _)) = &mut self.end {
+            *end = (*end).min(at);
+        }
     }
 
     /// The end comes after all bytes; says when.
     pub(super) fn end(&mut self, now: Instant, error: CloseError, passage: Passage) -> Instant {
-        let last = self.transit.back().map_or(now, |(at, _)| *at);
-        let at = last.max(now + passage.latency);
+        let at = self.last(now).max(now + passage.latency);
         self.end.get_or_insert((at, error));
         at
     }
@@ -99,25 +143,26 @@ impl Pipe {
         self.end = Some((at, CloseError::Io));
     }
 
-    /// Lets arrive what is due, at most so many bytes at a time. When to call again, if there is
-    /// more already.
-    pub(super) fn arrive(&mut self, now: Instant, piece: Option<usize>) -> bool {
+    /// Lets arrive what is due, at most so many bytes at a time. When to call again for what comes
+    /// next, if nobody was told: this instant if there is more already.
+    pub(super) fn arrive(&mut self, now: Instant, piece: Option<usize>) -> Option<Instant> {
         let mut room = piece.unwrap_or(usize::MAX);
-        while let Some((at, count)) = self.transit.front_mut() {
-            if *at > now {
-                return false;
+        while let Some(packet) = self.transit.front_mut() {
+            if packet.at > now {
+                let follows = core::mem::replace(&mut packet.follows, false);
+                return follows.then_some(packet.at);
             }
-            let taken = (*count).min(room);
-            *count -= taken;
+            let taken = packet.count.min(room);
+            packet.count -= taken;
             room -= taken;
             self.arrived += taken;
-            if *count > 0 {
-                return true;
+            if packet.count > 0 {
+                return Some(now);
             }
             self.transit.pop_front();
         }
         self.end_arrived |= self.end.is_some_and(|(at, _)| at <= now);
-        false
+        None
     }
 
     /// The bytes that have arrived.
