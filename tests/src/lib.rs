@@ -2,6 +2,7 @@
 
 pub mod dnsmasq;
 pub mod fuzz_targets;
+pub mod lab;
 pub mod nginx;
 mod process;
 pub mod real_client;
