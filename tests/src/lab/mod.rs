@@ -50,7 +50,7 @@ enum For {
 pub fn simulation(seed: u64) -> Simulation<Speaker> {
     let mut chance = Chance::new(seed, For::World as u64);
     let dialect = Dialect::draw(&mut chance);
-    let is_preset = seed % 3 == 0;
+    let is_preset = seed.is_multiple_of(3);
     let config = match is_preset {
         true => config::preset(&mut chance, &dialect),
         false => with_rest(&config::any(&mut chance, &dialect)),

@@ -34,7 +34,7 @@ pub(super) fn walk(seed: u64, more: Box<dyn Checker>) -> Result<(), Failure> {
     };
     walk.call(Call::SetNodes(nodes()))?;
     for _ in 0..CALLS {
-        walk.now = walk.now + walk.chance.millis(100);
+        walk.now += walk.chance.millis(100);
         if let Some(call) = walk.next() {
             walk.call(call)?;
         }
