@@ -110,6 +110,27 @@
 
 extern crate alloc;
 
+/// Whether the core has this fault, or what the fault does if it has; never, and nothing, but in builds
+/// with `--cfg redial_mutant`.
+#[cfg(not(redial_mutant))]
+macro_rules! mutant {
+    ($mutant:ident) => {
+        false
+    };
+    ($mutant:ident => $fault:stmt) => {};
+}
+#[cfg(redial_mutant)]
+macro_rules! mutant {
+    ($mutant:ident) => {
+        crate::mutant::is(crate::mutant::Mutant::$mutant)
+    };
+    ($mutant:ident => $fault:stmt) => {
+        if mutant!($mutant) {
+            $fault
+        }
+    };
+}
+
 mod backoff;
 #[cfg(feature = "std")]
 mod clock;
@@ -120,6 +141,8 @@ mod error;
 mod event_mask;
 mod id;
 mod input;
+#[cfg(redial_mutant)]
+pub mod mutant;
 mod node;
 mod options;
 mod output;

@@ -4,6 +4,8 @@ pub mod dnsmasq;
 pub mod fleet;
 pub mod fuzz_targets;
 pub mod lab;
+#[cfg(redial_mutant)]
+pub mod mutants;
 pub mod nginx;
 mod process;
 pub mod real_client;

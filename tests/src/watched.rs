@@ -63,6 +63,14 @@ impl Watched {
     }
 }
 
+impl Failure {
+    /// What broke.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        self.broken.violation.rule
+    }
+}
+
 impl fmt::Debug for Watched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watched")

@@ -5,6 +5,9 @@ use crate::{Cluster, Deadline, DeadlineReason, SourceId, timers::Timer};
 impl Cluster {
     /// Fires what is due. Each timer that fires is disarmed or armed for later, so this ends.
     pub(super) fn fire_deadlines(&mut self) {
+        mutant!(ActsEarly => if self.timers.peek().is_none_or(|(at, _)| at > self.now) {
+            self.outputs.event(crate::Event::QueueFull);
+        });
         while let Some((at, timer)) = self.timers.peek()
             && at <= self.now
         {
@@ -39,6 +42,7 @@ impl Cluster {
                 Timer::Drain { connection } => self.drain_timed_out(connection),
                 Timer::Shutdown => self.shutdown_timed_out(),
             }
+            mutant!(HandlesOneDeadline => break);
         }
     }
 
@@ -50,6 +54,9 @@ impl Cluster {
             });
         }
         let (at, timer) = self.timers.peek()?;
+        mutant!(TellsDeadlineLate => if matches!(timer, Timer::Request { .. }) {
+            return Some(self.late_deadline(at, self.reason(timer)));
+        });
         Some(Deadline {
             at,
             reason: self.reason(timer),

@@ -68,6 +68,7 @@ impl Cluster {
             let soon = self.now + wait;
             let node = &mut self.nodes[n];
             node.next_attempt = node.next_attempt.map(|at| at.min(soon));
+            mutant!(LengthensRest => node.next_attempt = Some(soon));
             self.update_idle(n);
         }
     }

@@ -32,6 +32,7 @@ impl Outputs {
     }
 
     pub(crate) fn completion(&mut self, completion: Completion) {
+        mutant!(CompletesTwice => self.command(Output::Completion(completion)));
         self.command(Output::Completion(completion));
     }
 

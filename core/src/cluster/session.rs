@@ -53,6 +53,7 @@ impl Cluster {
 
     pub(super) fn session_timed_out(&mut self) {
         self.timers.clear(&mut self.session_timer);
+        mutant!(IgnoresSessionEnd => return);
         self.end_session(None);
     }
 

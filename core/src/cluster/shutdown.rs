@@ -36,6 +36,7 @@ impl Cluster {
         } else {
             self.timers
                 .set(&mut self.shutdown_timer, end, Timer::Shutdown);
+            mutant!(DialsAfterShutdown => self.dial_somebody());
         }
         Ok(())
     }
@@ -123,6 +124,7 @@ impl Cluster {
 
     pub(super) fn shutdown_timed_out(&mut self) {
         self.timers.clear(&mut self.shutdown_timer);
+        mutant!(ShutsDownForEver => return);
         self.close_everything();
     }
 
@@ -145,6 +147,7 @@ impl Cluster {
             debug_assert!(self.requests.is_empty(), "every request is complete");
             self.run = Run::Terminated;
             self.outputs.terminated();
+            mutant!(EndsTwice => self.outputs.terminated());
         }
     }
 }

@@ -195,6 +195,7 @@ impl Cluster {
         let address = self.connections[c].address;
         self.attempts[a].last_address = address;
         self.nodes[n].connection = c;
+        mutant!(ResetsAtConnect => self.nodes[n].reset_backoff());
         self.outputs.event(Event::Connected {
             node: self.node_id(n),
             connection: self.connection_id(c),
@@ -213,6 +214,7 @@ impl Cluster {
             let slot = &mut attempt.setup_timer;
             self.timers.set(slot, at, Timer::Setup { attempt: a });
         }
+        mutant!(ForgetsHandshakeDeadline => self.timers.clear(&mut self.attempts[a].setup_timer));
         self.set_state(n, NodeState::Handshaking, None);
         let connection = self.connection_id(c);
         self.outputs.action(Action::Handshake { connection });
@@ -278,7 +280,7 @@ impl Cluster {
     fn take_down(&mut self, a: u32, ending: Ending) {
         let n = self.attempts[a].node;
         if self.nodes[n].state == NodeState::Resolving
-            && ending.cause != Cause::ResolveFailed
+            && (ending.cause != Cause::ResolveFailed || mutant!(AbortsAnsweredLookUp))
             && ending.cause != Cause::NoAddress
         {
             let attempt = self.attempt_id(a);
@@ -320,7 +322,9 @@ impl Cluster {
         self.timers.clear(slot);
         while let Some(c) = self.attempts[a].dialling.first() {
             let connection = self.connection_id(c);
-            self.outputs.action(Action::Abort { connection });
+            if !mutant!(ForgetsToAbort) {
+                self.outputs.action(Action::Abort { connection });
+            }
             self.forget_dialled(a, c);
         }
     }

@@ -99,7 +99,8 @@ impl Cluster {
             last_attempt: node.last_attempt,
             tie: node.tie,
         };
-        let rests_until = node.next_attempt.filter(|&at| at > self.now);
+        let rests = |at: &Instant| *at > self.now && !mutant!(DialsInBackoff);
+        let rests_until = node.next_attempt.filter(rests);
         let rejected = node.state == NodeState::AuthenticationFailed;
         match rests_until {
             _ if !node.state.is_idle() => {
@@ -155,7 +156,8 @@ impl Cluster {
 
     fn is_wanted(&self, n: u32) -> bool {
         self.is_running()
-            && (!self.nodes[n].queue.is_empty() || self.config.effective_warm() == Warm::All)
+            && (!self.nodes[n].queue.is_empty()
+                || self.config.effective_warm() == Warm::All && !mutant!(ForgetsWarm))
     }
 
     /// The last part of every call: dials whom it wants, as far as the governor lets it, and arms
@@ -237,6 +239,7 @@ impl Cluster {
 
     /// When a node may be dialled for requests that name none, as far as nodes and attempts go.
     fn any_dial_time(&self) -> Option<Instant> {
+        mutant!(ForgetsToDial => return None);
         // `Sticky` waits for its one node.
         if !self.any_waits() || self.sticks_to().is_some() {
             return None;
@@ -286,6 +289,7 @@ impl Cluster {
     /// When every attempt that could serve a request for any node has been in setup for the hedge
     /// delay. `None`: never, or there are too many hedges.
     fn hedge_time(&self) -> Option<Instant> {
+        mutant!(ForgetsToHedge => return None);
         let Limit::After(delay) = self.config.effective_hedge_delay() else {
             return None;
         };

@@ -37,12 +37,13 @@ impl Governor {
     /// ends.
     pub(crate) fn opens(&self, now: Instant) -> Option<Instant> {
         let slot = match (self.max_concurrent, self.young.peek()) {
+            _ if mutant!(IgnoresConcurrency) => now,
             (Some(max), Some((oldest, _))) if self.young.len() as u32 >= max => {
                 oldest.after(self.grows_old)
             }
             _ => now,
         };
-        let tokens = self.tokens.as_ref();
+        let tokens = self.tokens.as_ref().filter(|_| !mutant!(IgnoresRate));
         let token = tokens.map_or(now, |tokens| tokens.next_token(now));
         Some(slot.max(token)).filter(|at| *at < Instant::MAX || *at <= now)
     }

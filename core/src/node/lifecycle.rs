@@ -22,6 +22,7 @@ impl Cluster {
             super::state::is_legal(from, to),
             "{from} to {to} is in the table"
         );
+        mutant!(SkipsHandshaking => if to == NodeState::Handshaking { return self.update_idle(n) });
         self.outputs.event(Event::StateChanged {
             node: self.node_id(n),
             from,
@@ -42,6 +43,7 @@ impl Cluster {
         connection.throttled_until = self.nodes[n].throttled_until;
         let allowed = limits.max_in_flight.unwrap_or(u32::MAX).max(1);
         connection.limit = self.config.max_in_flight.min(allowed);
+        mutant!(IgnoresPeerLimit => connection.limit = self.config.max_in_flight);
         if let Some(address) = connection.address {
             self.by_peer.insert(hash_peer(address), n);
         }
@@ -71,6 +73,8 @@ impl Cluster {
         let is_own = self.sticks_to() == Some(self.connections[c].node.index);
         let n = self.part(c);
         self.address_lost(c, n);
+        mutant!(FailsOthers => if reported { self.fail_another(cause) });
+        mutant!(GivesUpOthers => if !reported { self.fail_another(cause) });
         let ending = Ending {
             stage: Stage::Established,
             cause,
@@ -95,6 +99,7 @@ impl Cluster {
         *counter += 1;
         let node = &mut self.nodes[n];
         node.failures = node.failures.saturating_add(1);
+        mutant!(CountsFailureTwice => node.failures += 1);
         let rest = node.draw_backoff(&self.config, self.seed);
         node.next_attempt = Some(self.now + rest);
         node.last_attempt = Some(self.now);
@@ -140,6 +145,7 @@ impl Cluster {
 
     fn part_in_peace(&mut self, n: u32, cause: Cause) {
         self.nodes[n].last_attempt = Some(self.now);
+        mutant!(CountsPlannedClose => self.nodes[n].failures += 1);
         self.set_state(n, NodeState::Disconnected, Some(cause));
     }
 
@@ -164,6 +170,7 @@ impl Cluster {
                 let stage = Stage::Handshake;
                 self.attempt_failed(a, Ending { stage, cause });
             }
+            Phase::Ready if mutant!(IgnoresGoodbye) => {}
             Phase::Ready => {
                 let connection = &self.connections[c];
                 let useful = connection.replied
@@ -223,6 +230,10 @@ impl Cluster {
         let mut next = connection.flights.first();
         while let Some(f) = next {
             next = self.flight_links.next(f);
+            mutant!(WithdrawsBegun => if self.flights[f].state == FlightState::Open {
+                self.withdraw(f);
+                continue;
+            });
             if self.flights[f].state == FlightState::Emitted {
                 self.withdraw(f);
             }
@@ -234,7 +245,7 @@ impl Cluster {
             self.timers.set(slot, at, Timer::Drain { connection: c });
             let [older, newer] = self.nodes[n].detached;
             self.nodes[n].detached = [newer, c];
-            if older != NONE {
+            if older != NONE && !mutant!(LetsManyDrain) {
                 self.end_connection(older, self.drain_cause(older), false);
             }
         }
@@ -245,6 +256,7 @@ impl Cluster {
     /// partly written frame does.
     pub(crate) fn close_if_drained(&mut self, c: u32) {
         let connection = &self.connections[c];
+        mutant!(LetsManyDrain => if self.is_running() { return });
         if let Phase::Draining(cause) = connection.phase
             && connection.open == 0
             && connection.partial == 0
@@ -254,6 +266,7 @@ impl Cluster {
     }
 
     pub(crate) fn drain_timed_out(&mut self, c: u32) {
+        mutant!(DrainsForEver => return self.timers.clear(&mut self.connections[c].drain_timer));
         self.end_connection(c, self.drain_cause(c), false);
     }
 
@@ -293,13 +306,14 @@ impl Cluster {
         if let Some(own) = &mut connection.own_deadlines {
             own.disarm(&mut self.timers);
         }
-        if !reported {
+        if !reported && !mutant!(ForgetsToClose) {
             self.outputs.action(match connection.phase {
                 Phase::Connecting | Phase::Handshaking => Action::Abort { connection: id },
                 Phase::Ready | Phase::Draining(_) => Action::Close { connection: id },
             });
         }
         self.discovery_lost(id);
+        mutant!(ForgetsDisconnected => return);
         self.outputs.event(Event::Disconnected {
             node: connection.node,
             connection: id,

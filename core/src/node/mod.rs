@@ -23,6 +23,8 @@ mod upkeep;
 pub(crate) use addresses::Addresses;
 pub(crate) use attempt::Attempt;
 pub(crate) use connection::{Connection, Phase};
+#[cfg(redial_mutant)]
+pub(crate) use dial::DialFor;
 pub(crate) use dial::{DialKey, Resting, WantedKey};
 pub(crate) use governor::Governor;
 pub use state::NodeState;

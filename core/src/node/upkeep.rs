@@ -57,6 +57,7 @@ impl Cluster {
     /// The connection is Ready; all its times count from now.
     pub(crate) fn start_upkeep(&mut self, c: u32) {
         let too_old_at = match self.config.max_age {
+            _ if mutant!(KeepsOld) => Instant::MAX,
             Limit::Never => Instant::MAX,
             Limit::After(age) => self.now + self.draw_age(age),
         };
@@ -221,6 +222,7 @@ impl Cluster {
         };
         let at = match upkeep.probed_at {
             Some(probed_at) => probed_at + timeout,
+            None if mutant!(NeverAsks) => Instant::MAX,
             None if connection.phase == Phase::Ready => silent_since.after(interval),
             None => Instant::MAX,
         };
@@ -241,6 +243,10 @@ impl Cluster {
     pub(crate) fn keepalive_is_due(&mut self, c: u32) {
         match self.connections[c].upkeep.probed_at {
             None => self.probe(c),
+            Some(_) if mutant!(IgnoresUnanswered) => {
+                self.timers
+                    .clear(&mut self.connections[c].upkeep.keepalive_timer);
+            }
             Some(_) => {
                 let cause = Cause::KeepaliveTimeout;
                 match self.connections[c].phase {
@@ -255,7 +261,7 @@ impl Cluster {
     /// (4.10); sending it counts as bytes sent.
     pub(crate) fn probe(&mut self, c: u32) {
         let upkeep = &mut self.connections[c].upkeep;
-        if upkeep.probed_at.is_none() {
+        if upkeep.probed_at.is_none() || mutant!(ProbesTwice) {
             upkeep.probed_at = Some(self.now);
             upkeep.last_sent = self.now;
             let connection = self.connection_id(c);

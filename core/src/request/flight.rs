@@ -43,7 +43,7 @@ impl Cluster {
             serial = serial.wrapping_add(1);
         }
         let connection = &mut self.connections[c];
-        connection.next_serial = serial.wrapping_add(1);
+        connection.next_serial = serial.wrapping_add(1 + u32::from(mutant!(SkipsSerial)));
         connection.issued += 1;
         connection.in_flight += 1;
         connection.open += 1;
@@ -269,7 +269,9 @@ impl Cluster {
 
     fn awaits_reply(&self, f: u32) -> bool {
         let flight = &self.flights[f];
-        flight.expects_reply && flight.state != FlightState::Trailing
+        let is_over = flight.state == FlightState::Trailing
+            || mutant!(RepliesOffByOne) && flight.state == FlightState::Tombstone;
+        flight.expects_reply && !is_over
     }
 
     /// What a reply means for its request.
@@ -349,6 +351,9 @@ impl Cluster {
             true => self.nodes[n].throttled_until,
             false => connection.throttled_until,
         };
+        mutant!(ShortensThrottle => if attached && old > self.now {
+            return self.halve_throttle(n);
+        });
         let by = until - old.max(self.now);
         if by.is_zero() {
             return;
@@ -412,7 +417,7 @@ impl Cluster {
         let flights = &self.flights;
         connection.serials.remove(f, |f| flights[f].serial);
         let flight = self.flights.remove(f).expect("the flight is live");
-        connection.in_flight -= 1;
+        connection.in_flight -= u32::from(!mutant!(LeaksSlot));
         self.in_flight -= 1;
         match flight.request {
             NONE => self.tombstones -= 1,
@@ -441,6 +446,7 @@ impl Cluster {
             Some(_) => self.ready.set_load(n, in_flight),
             None => self.update_standing(n),
         }
+        mutant!(ForgetsWaiting => return);
         self.serve_later(n);
     }
 

@@ -12,7 +12,7 @@ impl Cluster {
             connection.phase == Phase::Ready
                 && connection.in_flight < connection.limit
                 && !connection.blocked
-                && !connection.upkeep.past_limit
+                && (!connection.upkeep.past_limit || mutant!(UsesStale))
                 && !self.throttled.contains(n)
         };
         let standing = can_take.then(|| Standing {
@@ -203,6 +203,7 @@ impl Cluster {
     /// A request whose deadline, or whose time in the queue, has passed is never handed over; it
     /// completes at the next `handle_timeout` (1.1).
     fn is_overdue(&self, r: u32) -> bool {
+        mutant!(WritesOverdue => return false);
         !self.is_within_deadline(r, self.now) || self.is_too_old(r)
     }
 
@@ -230,6 +231,11 @@ impl Cluster {
                 .get(connection.node.index, connection.node.generation)?;
             // One that is being settled has parted from its node already.
             (node.connection == id.index).then_some(connection.node)
+        });
+        mutant!(LosesTarget => if let Some(node) = self.requests[r].target()
+            && self.nodes[node.index].state == crate::NodeState::Ready
+        {
+            return self.queue_for_any(r);
         });
         let request = &mut self.requests[r];
         let (seq, target) = (request.seq, request.target());

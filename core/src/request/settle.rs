@@ -74,7 +74,7 @@ impl Cluster {
         if self.node_of_bound_has_left(r) {
             return self.complete_failed(r, Reason::NodeRemoved);
         }
-        let safe = self.requests[r].idempotent;
+        let safe = self.requests[r].idempotent || mutant!(RetriesUnsafe);
         if !(safe && self.try_again(r, Duration::ZERO)) {
             self.complete_failed(r, reason);
         }
@@ -105,6 +105,7 @@ impl Cluster {
             return false;
         }
         self.stats.retries += 1;
+        mutant!(RestartsDeadline => self.restart_deadline(r));
         if at <= self.now {
             self.requeue(r);
             return true;
@@ -211,12 +212,13 @@ impl Cluster {
         };
         let c = self.flights[f].connection;
         self.note_where_it_was(f);
-        if self.flights[f].state == FlightState::Emitted {
+        if self.flights[f].state == FlightState::Emitted || mutant!(FreesCancelled) {
             self.free_flight(f);
         } else {
             self.close_request_of(f);
             self.flights[f].state = FlightState::Tombstone;
             self.disarm_give_up(f);
+            mutant!(KeepsTombstones => self.disarm_attempt(f));
         }
         self.complete_failed(r, reason);
         self.close_if_drained(c);
@@ -228,10 +230,12 @@ impl Cluster {
         let extra = extra.unwrap_or_else(|| Extra::new(request.target()));
         let certainty = match request.attempts {
             0 => Certainty::NeverWritten,
+            _ if mutant!(DeniesHandOver) => Certainty::NeverWritten,
             _ if extra.answered => Certainty::Answered,
             _ => Certainty::PossiblyWritten,
         };
         self.stats.failed += 1;
+        mutant!(ForgetsCancelled => if reason == Reason::Cancelled { return });
         self.outputs.completion(Completion {
             request: id,
             result: Err(RequestError {

@@ -27,7 +27,7 @@ impl Cluster {
             index: r,
             generation,
         };
-        if timeout == Limit::After(Duration::ZERO) {
+        if timeout == Limit::After(Duration::ZERO) && !mutant!(WritesOverdue) {
             self.complete_failed(r, Reason::Timeout);
             return Ok(id);
         }
@@ -43,7 +43,7 @@ impl Cluster {
             self.queue_ages
                 .push(links, timers, (r, self.now, age), timer);
         }
-        if !self.place_at_once(r) {
+        if !self.place_at_once(r) || mutant!(WritesTwice) && self.can_take_any() {
             self.start_waiting(r);
             self.enqueue(r);
         }
@@ -105,7 +105,7 @@ impl Cluster {
 
     /// It waits no more.
     pub(crate) fn stop_waiting(&mut self, r: u32) {
-        self.waiting -= 1;
+        self.waiting -= u32::from(!mutant!(CountsWaitingOn));
         self.waiting_bytes -= u64::from(self.requests[r].bytes);
         self.leave_fail_fast(r);
     }

@@ -14,6 +14,11 @@ impl Cluster {
             .request_deadlines
             .due(&self.request_links, class, self.now)
         {
+            mutant!(OutlivesDeadline => {
+                let (links, timers) = (&mut self.request_links, &mut self.timers);
+                self.request_deadlines.remove(links, timers, r);
+                continue;
+            });
             let homeless = self.nodes.is_empty() && self.requests[r].target().is_none();
             let reason = match homeless {
                 true => Reason::NoNodes,
@@ -29,6 +34,7 @@ impl Cluster {
         while let Some(r) = self.queue_ages.due(&self.age_links, 0, self.now) {
             self.queue_ages
                 .remove(&mut self.age_links, &mut self.timers, r);
+            mutant!(IgnoresQueueAge => continue);
             let request = &self.requests[r];
             if !matches!(request.place(), Place::Flight(_)) && request.attempts == 0 {
                 self.give_up(r, Reason::Expired);
@@ -101,6 +107,10 @@ impl Cluster {
     /// Transports that had something to write and accepted nothing (8.3).
     pub(crate) fn writes_stalled(&mut self) {
         while let Some(c) = self.stalls.due(&self.stall_links, 0, self.now) {
+            mutant!(IgnoresWriteStall => {
+                self.restart_stall_timer(c);
+                continue;
+            });
             self.broken(c, Cause::WriteStall);
         }
     }
@@ -116,6 +126,7 @@ impl Cluster {
     /// Whether a Write may still be started at `now`: it was not withdrawn, and its request is
     /// within its deadline.
     pub(crate) fn is_startable(&self, c: u32, serial: u32, now: Instant) -> bool {
+        mutant!(WritesEnded => return self.connections[c].has_issued(serial));
         let flight = self.flight_of(c, serial);
         flight.is_some_and(|f| {
             let flight = &self.flights[f];

@@ -28,7 +28,7 @@ impl Cluster {
         let state = &mut self.sources.all[s as usize];
         if state.waits {
             self.discover(s);
-        } else if !state.under_way {
+        } else if !state.under_way || mutant!(RefreshesTwice) && state.asked && earliest <= now {
             let retry = state.retry.filter(|_| !ready);
             let asked = state.asked.then_some(now);
             let wishes = [Some(state.regular), retry, asked];
@@ -36,6 +36,7 @@ impl Cluster {
             let next = next.unwrap_or(Instant::MAX).max(earliest);
             let slot = &mut state.timer;
             if next > now || next == Instant::MAX {
+                mutant!(LosesDeferredRefresh => state.asked = false);
                 self.timers.set(slot, next, Timer::Refresh { source: s });
             } else if state.source.is_discovery() {
                 self.timers.clear(slot);
@@ -49,6 +50,7 @@ impl Cluster {
 
     /// Before that it is not asked again, whatever asks for it.
     fn earliest_start(&self, s: u32) -> Instant {
+        mutant!(RefreshesTooOften => return Instant::ORIGIN);
         let started = self.sources.all[s as usize].started;
         started.map_or(Instant::ORIGIN, |at| at + self.config.refresh_min_interval)
     }
@@ -63,6 +65,7 @@ impl Cluster {
         let at = self.now + self.config.refresh_timeout;
         let timer = Timer::Refresh { source: s };
         self.timers.set(&mut state.timer, at, timer);
+        mutant!(AwaitsRefreshForEver => self.timers.clear(&mut state.timer));
         self.stats.refreshes += 1;
         RefreshId {
             index: s,
@@ -86,6 +89,8 @@ impl Cluster {
         let jitter = state.rng.below(nanos(config.refresh_jitter));
         let jitter = Duration::from_nanos(jitter);
         state.regular = self.now.after(config.refresh_interval) + jitter;
+        mutant!(RefreshesEarly => state.regular = self.now + Duration::from_millis(1));
+        mutant!(RefreshesOnce => state.regular = Instant::MAX);
         if result.is_failure() {
             let (backoff, failures) = (&config.retry_backoff, state.failures);
             let wait =

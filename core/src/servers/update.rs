@@ -86,7 +86,7 @@ impl Cluster {
             self.add(&NodeSpec::new(endpoint), lists);
         }
         let changed = removed > 0 || added > 0 || !plan.moved.is_empty();
-        if changed {
+        if changed || mutant!(RebalancesForEqual) {
             self.list_changed(added, removed, before - removed, sticky);
         }
         Ok(changed)
@@ -125,7 +125,7 @@ impl Cluster {
         });
         self.fail_fast_for_any();
         if let Some(before) = sticky {
-            self.after_update(&before, added + removed > 0);
+            self.after_update(&before, added + removed > 0 || mutant!(RebalancesForEqual));
         }
         self.share_setup_time();
     }
@@ -138,7 +138,7 @@ impl Cluster {
             let node = &self.nodes[n];
             let named_by = kept.filter(|_| node.seen_in == self.update);
             match node.lists & !taken | named_by.map_or(0, ListId::bit) {
-                0 => self.remove_node(n),
+                0 if !mutant!(KeepsLeaver) => self.remove_node(n),
                 lists => self.set_lists(n, lists),
             }
             next = self.nodes.next_from(n + 1);
@@ -166,13 +166,14 @@ impl Cluster {
         }
         plan.added
             .extend((0..list.len()).filter(|&entry| entries.is_open(entry)));
+        mutant!(OverlooksEntry => if list.len() > 1 { plan.added.pop(); });
         self.entries = entries;
         Ok(plan)
     }
 
     /// Whether the list makes sense by itself; which of its entries are distinct is known then.
     pub(super) fn check_list(&mut self, list: &[NodeSpec]) -> Result<(), SetNodesError> {
-        if list.is_empty() {
+        if list.is_empty() && !mutant!(TakesEmptyList) {
             return Err(SetNodesError::Empty);
         }
         self.entries.find_distinct(list)?;
@@ -275,6 +276,8 @@ impl Cluster {
     fn remove_node(&mut self, n: u32) {
         let id = self.node_id(n);
         self.leave_endpoint_for(n, Cause::Removed);
+        mutant!(DialsLeaver => self.dial_leaver(n));
+        mutant!(WaitsForLeaver => self.forget_waiting_for(n));
         while let Some(r) = self.first_waiting_for(n) {
             self.complete_failed(r, Reason::NodeRemoved);
         }

@@ -101,7 +101,11 @@ impl State {
     ) {
         if self.broken.is_none() {
             let found = self.checkers.iter_mut().try_for_each(&mut check);
-            let found = found.and_then(|()| audit(cluster));
+            // Broken cores are to be found from outside.
+            let found = match cfg!(redial_mutant) {
+                true => found,
+                false => found.and_then(|()| audit(cluster)),
+            };
             self.broken = found.err();
         }
     }

@@ -40,11 +40,8 @@ impl Deadlines {
 }
 
 impl Rule for Deadlines {
-    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
-        self.note(seen, ledger);
-        let step = seen.step;
-        let deadline = step.deadline;
-        let next = deadline.map_or(Instant::MAX, |deadline| deadline.at);
+    fn after_call(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        let (step, deadline) = (seen.step, seen.step.deadline);
         ensure!(
             deadline.is_none_or(|deadline| deadline.reason != DeadlineReason::Outputs),
             LATER,
@@ -57,6 +54,13 @@ impl Rule for Deadlines {
             "it is {}, next {deadline:?}",
             step.now
         );
+        Ok(())
+    }
+
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
+        self.note(seen, ledger);
+        let step = seen.step;
+        let next = step.deadline.map_or(Instant::MAX, |deadline| deadline.at);
         for view in seen.nodes.iter().filter(|view| view.state.is_setup()) {
             self.check_armed(view, step.now, next)?;
         }

@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{
-    Action, Cause, Config, Endpoint, Event, EventMask, Hint, Instant, Jitter, NodeId, NodeState,
-    NodeView, Output, record::Call,
+    Action, BackoffReset, Cause, Config, Endpoint, Event, EventMask, Hint, Input, Instant, Jitter,
+    NodeId, NodeState, NodeView, Output, record::Call,
 };
 
 /// DESIGN 4.5, 4.8; SEMANTICS 3.2, 3.3, 3.5.
@@ -15,6 +15,7 @@ pub(super) struct Failures {
     /// Every failure is followed by a rest that is longer than nothing.
     rests: bool,
     base: Duration,
+    resets_on_ready: bool,
     nodes: BTreeMap<NodeId, Known>,
     /// Until when endpoints rest that no node has any more.
     departed: BTreeMap<Endpoint, Instant>,
@@ -24,6 +25,7 @@ pub(super) struct Failures {
 struct Known {
     endpoint: Endpoint,
     idle: bool,
+    ready: bool,
     failures: u32,
     next_attempt: Option<Instant>,
 }
@@ -31,6 +33,8 @@ struct Known {
 pub(super) const ONCE: &str = "one failure counts once, a planned close not at all (DESIGN 4.8)";
 pub(super) const HINT: &str =
     "a hint shortens a rest, to no more than the base backoff (SEMANTICS 8.5)";
+pub(super) const RESET: &str =
+    "failures are forgotten when the connection has proved useful (SEMANTICS 3.3)";
 pub(super) const REST: &str = "no attempt starts before the next-attempt time (DESIGN 4.5)";
 
 impl Failures {
@@ -40,6 +44,11 @@ impl Failures {
             rests: config.reconnect_backoff().base > Duration::ZERO
                 && matches!(config.jitter(), Jitter::None | Jitter::Equal),
             base: config.reconnect_backoff().base,
+            resets_on_ready: match config.backoff_reset() {
+                BackoffReset::OnReady => true,
+                BackoffReset::OnFirstReply => config.reconnect_backoff().max.is_zero(),
+                BackoffReset::StableFor(enough) => enough.is_zero(),
+            },
             nodes: BTreeMap::new(),
             departed: BTreeMap::new(),
         }
@@ -68,6 +77,7 @@ impl Known {
         Self {
             endpoint: view.spec.endpoint.clone(),
             idle: view.state.is_idle(),
+            ready: view.state == NodeState::Ready,
             failures: view.failures,
             next_attempt: view.next_attempt,
         }
@@ -79,6 +89,7 @@ impl Known {
             self.endpoint = view.spec.endpoint.clone();
         }
         self.idle = view.state.is_idle();
+        self.ready = view.state == NodeState::Ready;
         self.failures = view.failures;
         self.next_attempt = view.next_attempt;
     }
@@ -171,6 +182,16 @@ impl Failures {
                 view.id,
                 known.failures
             );
+            let ready_now = view.state == NodeState::Ready && self.resets_on_ready;
+            let useful = known.ready || ready_now || is_reply(&step.call);
+            ensure!(
+                came >= known.failures || useful,
+                RESET,
+                "{} had {} failures, is {} and has {came}",
+                view.id,
+                known.failures,
+                view.state
+            );
             ensure!(
                 least == 0 || !self.rests || view.state.is_idle(),
                 REST,
@@ -206,4 +227,8 @@ impl Failures {
         }
         Ok(())
     }
+}
+
+const fn is_reply(call: &Call) -> bool {
+    matches!(call, Call::Input(Input::Reply { .. }))
 }

@@ -18,6 +18,8 @@ pub(super) const ONE_PLACE: &str = "a request is in one place (SEMANTICS 4.3)";
 pub(super) const SERIAL: &str = "serials rise by one on a connection (SEMANTICS 4.4)";
 pub(super) const THROTTLE: &str = "a throttled node gets no new request (SEMANTICS 4.6)";
 pub(super) const NEVER: &str = "what ended before its hand-over is never written (DESIGN 4.15)";
+pub(super) const SAFE: &str =
+    "what is not idempotent is tried again only if it was not executed (SEMANTICS 4.7)";
 pub(super) const FINISH: &str = "a frame that is begun is not withdrawn (DESIGN 4.15)";
 
 impl Rule for Frames {
@@ -106,6 +108,12 @@ impl Frames {
             ONE_PLACE,
             "{request} is already at {:?}",
             open.place
+        );
+        ensure!(
+            open.options.idempotent || open.hand_overs == 0 || open.not_executed,
+            SAFE,
+            "{request} was handed over {} times",
+            open.hand_overs
         );
         ensure!(
             open.bound_to().is_none_or(|node| node == entry.node),

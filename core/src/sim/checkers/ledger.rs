@@ -74,6 +74,8 @@ pub(super) struct Request {
     /// It waits for a retry.
     pub(super) retry_at: Option<Instant>,
     pub(super) hand_overs: u32,
+    /// The peer said so of its last attempt.
+    pub(super) not_executed: bool,
     /// The peer told it to try again on this node (SEMANTICS 4.7).
     pub(super) sticks_to: Option<NodeId>,
     /// It has left the queue at least once.
@@ -223,6 +225,7 @@ impl Ledger {
             place: None,
             retry_at: None,
             hand_overs: 0,
+            not_executed: false,
             sticks_to: None,
             was_written: false,
         };
@@ -299,6 +302,7 @@ impl Ledger {
             self.leave(request);
             if let Some(entry) = self.requests.get_mut(&request) {
                 entry.sticks_to = node.filter(|_| verdict.next == Next::RetryHere);
+                entry.not_executed = verdict.not_executed;
             }
         }
     }
@@ -314,6 +318,7 @@ impl Ledger {
         });
         if let Some(request) = first.and_then(|request| self.requests.get_mut(&request)) {
             request.hand_overs += 1;
+            request.not_executed = false;
         }
     }
 

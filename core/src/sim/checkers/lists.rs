@@ -21,6 +21,7 @@ pub(super) struct Lists {
 }
 
 pub(super) const SAFE: &str = "a list that is refused changes nothing (DESIGN 4.16)";
+pub(super) const EQUAL: &str = "an equal list rebalances nobody (SEMANTICS 7.7)";
 pub(super) const GONE: &str = "a removed node is left alone (DESIGN 4.12)";
 
 impl Lists {
@@ -59,7 +60,16 @@ impl Rule for Lists {
         self.fallback |=
             matches!(step.call, Call::SetFallback(_)) && seen.cluster.config().rebootstrap();
         let ids = || seen.nodes.iter().map(|view| view.id);
-        if !ids().eq(self.nodes.iter().copied()) {
+        let differs = !ids().eq(self.nodes.iter().copied());
+        let is_rebalanced =
+            |output: &Output| matches!(output, Output::Event(Event::Rebalanced { .. }));
+        ensure!(
+            differs || !step.outputs.iter().any(is_rebalanced),
+            EQUAL,
+            "by {} nobody came or left",
+            step.call
+        );
+        if differs {
             let nodes: Vec<NodeId> = ids().collect();
             let grew = self.nodes.iter().all(|node| nodes.contains(node));
             ensure!(

@@ -16,8 +16,10 @@ mod lists;
 mod progress;
 mod refreshes;
 mod replies;
+mod sessions;
 mod shutdown;
 mod slots;
+mod stalls;
 mod transitions;
 mod unions;
 mod upkeep;
@@ -207,6 +209,7 @@ impl Checker for Rules {
 
 fn rules(config: &Config) -> Vec<Box<dyn Rule>> {
     vec![
+        Box::new(shutdown::Shutdown::default()),
         Box::new(completions::Completions::default()),
         Box::new(replies::Replies::default()),
         Box::new(slots::Slots::new(config)),
@@ -217,12 +220,14 @@ fn rules(config: &Config) -> Vec<Box<dyn Rule>> {
         Box::new(failures::Failures::new(config)),
         Box::new(governor::Governor::new(config)),
         Box::new(upkeep::Upkeep::new(config)),
+        Box::new(stalls::Stalls::new(config)),
+        Box::new(sessions::Sessions::default()),
         Box::new(progress::Progress::new(config)),
-        Box::new(deadlines::Deadlines::new(config)),
         Box::new(lists::Lists::new(config)),
         Box::new(refreshes::Refreshes::new(config)),
         Box::new(unions::Unions::new(config)),
-        Box::new(shutdown::Shutdown::default()),
+        // Last, as the others say better what is late.
+        Box::new(deadlines::Deadlines::new(config)),
     ]
 }
 

@@ -5,7 +5,8 @@ use core::mem;
 
 use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{
-    Action, Config, Event, EventMask, Input, Instant, Output, RefreshResult, SourceId, record::Call,
+    Action, Config, Event, EventMask, Hint, Input, Instant, Output, RefreshResult, SourceId,
+    record::Call,
 };
 
 /// SEMANTICS 7.3, 7.4, 9.2; K39.
@@ -33,12 +34,16 @@ struct Source {
     failed: bool,
     /// Something asked for it since its last start.
     asked: bool,
+    /// A hint asked for it: it begins by then, or once more after the refresh under way.
+    begins_by: Option<Instant>,
+    again: bool,
 }
 
 pub(super) const ONE: &str = "one refresh of a source is under way (SEMANTICS 7.3)";
 pub(super) const APART: &str = "refreshes begin the shortest interval apart (SEMANTICS 7.4)";
 pub(super) const EARLY: &str = "without a trigger a refresh waits for its time (SEMANTICS 7.3)";
 pub(super) const LATE: &str = "a refresh begins at its time (SEMANTICS 7.3)";
+pub(super) const TOLD: &str = "a hint that a source has changed is not lost (SEMANTICS 7.4)";
 pub(super) const OVERDUE: &str = "a refresh ends at its timeout (SEMANTICS 7.3)";
 
 impl Refreshes {
@@ -74,6 +79,7 @@ impl Refreshes {
 
     fn ends(&mut self, now: Instant, id: SourceId, result: RefreshResult) -> Result<(), Violation> {
         let timeout = self.config.refresh_timeout();
+        let apart = self.config.refresh_min_interval();
         let source = self.sources.entry(id).or_default();
         ensure!(source.under_way, ONE, "{id} ended without a start");
         let due = source.started.is_none_or(|at| at + timeout <= now);
@@ -85,6 +91,9 @@ impl Refreshes {
         source.under_way = false;
         source.ended = Some(now);
         source.failed = result.is_failure();
+        if mem::take(&mut source.again) {
+            source.begins_by = source.started.map(|at| now.max(at + apart));
+        }
         Ok(())
     }
 
@@ -105,6 +114,7 @@ impl Refreshes {
             EARLY,
             "{id} was to begin at {regular:?}"
         );
+        source.begins_by = None;
         source.under_way = true;
         source.started = (source.asked_once || self.sees_start).then_some(now);
         // What the first step asks comes after the construction. Where time is handled, attempts may
@@ -112,6 +122,29 @@ impl Refreshes {
         source.asked = self.asked_now && (self.handles_time || !source.asked_once);
         source.asked_once = true;
         Ok(())
+    }
+
+    /// A hint asks all primary sources, or the one that has changed. (A discovery waits for a node.)
+    fn note_hint(&mut self, now: Instant, hint: Hint, seen: &Seen<'_>) {
+        let apart = self.config.refresh_min_interval();
+        let kinds = self.config.sources();
+        for (id, source) in &mut self.sources {
+            let kind = kinds[id.index()];
+            let asks = match hint {
+                Hint::SourceChanged(changed) => changed == *id,
+                Hint::NetworkChanged | Hint::Resumed => kind.is_primary(),
+                Hint::NodeUp(node) | Hint::NodeDown(node) => {
+                    kind.is_primary() && seen.cluster.node(node).is_some()
+                }
+            };
+            let Some(started) = source.started.filter(|_| asks && !kind.is_discovery()) else {
+                continue;
+            };
+            match source.under_way {
+                true => source.again |= matches!(hint, Hint::SourceChanged(_)),
+                false => source.begins_by = Some(now.max(started + apart)),
+            }
+        }
     }
 
     /// What must have happened by now.
@@ -132,6 +165,12 @@ impl Refreshes {
             let latest = latest.max(started + config.refresh_min_interval());
             let is_discovery = config.sources()[id.index()].is_discovery();
             ensure!(
+                source.begins_by.is_none_or(|at| at > now),
+                TOLD,
+                "{id} was to begin at {:?}",
+                source.begins_by
+            );
+            ensure!(
                 source.under_way || is_discovery || latest > now || latest == Instant::MAX,
                 LATE,
                 "{id} was to begin until {latest}"
@@ -142,7 +181,7 @@ impl Refreshes {
 }
 
 impl Rule for Refreshes {
-    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+    fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
         let step = seen.step;
         let told = self.config.events().contains(EventMask::REFRESHES);
         if self.config.sources().is_empty() || !told || seen.stats.dropped_events > 0 {
@@ -155,6 +194,11 @@ impl Rule for Refreshes {
             self.sources
                 .values_mut()
                 .for_each(|source| source.asked = true);
+        }
+        if let Call::Hint(hint) = step.call
+            && !ledger.shut_down
+        {
+            self.note_hint(step.now, hint, seen);
         }
         for output in &step.outputs {
             match *output {

@@ -1,18 +1,24 @@
 //! In-flight counts equal the open requests plus tombstones, and stay within the limits.
 
-use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
-use crate::{Cluster, Config, Limit};
+use super::{
+    Rule, Seen, Violation, ensure,
+    ledger::{Frame, Ledger},
+};
+use crate::{Cluster, Config, Input, Instant, Limit, record::Call};
 
 /// DESIGN 4.3; SEMANTICS 4.3, 4.9; R059.
 pub(super) struct Slots {
     max_in_flight: u32,
     request_timeout: Limit,
+    /// Throttles move the deadlines of attempts.
+    throttles: bool,
 }
 
 pub(super) const COUNT: &str = "in flight are the open requests and the tombstones (DESIGN 4.3)";
 pub(super) const LIMIT: &str = "no more are in flight than is allowed (SEMANTICS 4.3)";
 pub(super) const TOMBSTONE: &str =
     "a request cancelled after its hand-over keeps its slot (SEMANTICS 4.9)";
+pub(super) const ENDS: &str = "a tombstone ends with its attempt deadline (SEMANTICS 4.5)";
 pub(super) const ZERO: &str = "at the end nothing is in flight (DESIGN 4.3)";
 
 impl Slots {
@@ -20,13 +26,25 @@ impl Slots {
         Self {
             max_in_flight: config.max_in_flight(),
             request_timeout: config.request_timeout(),
+            throttles: false,
         }
+    }
+}
+
+impl Slots {
+    /// Whether the attempt's time is over, the request's own if that is longer (SEMANTICS 4.5).
+    fn is_over(&self, frame: &Frame, now: Instant) -> bool {
+        let own = frame.timeout.unwrap_or(self.request_timeout);
+        let started = frame.started.unwrap_or(now);
+        let end = started.after(own).max(started.after(self.request_timeout));
+        end <= now && end < Instant::MAX
     }
 }
 
 impl Rule for Slots {
     fn after_step(&mut self, seen: &Seen<'_>, ledger: &Ledger) -> Result<(), Violation> {
         let now = seen.step.now;
+        self.throttles |= matches!(seen.step.call, Call::Input(Input::Throttled { .. }));
         let (mut in_flight, mut tombstones) = (0, 0);
         for (id, entry) in &ledger.connections {
             let Some(view) = seen.cluster.connection(*id) else {
@@ -46,12 +64,13 @@ impl Rule for Slots {
                 "{id} has {taken} of {limit}"
             );
             // Those whose request has left, and that may still hold a slot.
-            let (mut least, mut most) = (0, 0);
+            let (mut least, mut most, mut over) = (0, 0, 0);
             for frame in entry.frames.values().filter(|frame| !frame.open) {
                 let handed_over = frame.started.unwrap_or(now);
                 let must = frame.cancelled && handed_over.after(self.request_timeout) > now;
                 least += usize::from(must);
                 most += 1;
+                over += usize::from(frame.done && self.is_over(frame, now));
             }
             ensure!(
                 dead <= most,
@@ -62,6 +81,11 @@ impl Rule for Slots {
                 least <= dead,
                 TOMBSTONE,
                 "{id} has {dead} tombstones, at least {least} must be"
+            );
+            ensure!(
+                !seen.step.is_timeout() || self.throttles || dead <= most - over,
+                ENDS,
+                "{id} has {dead} tombstones, the time of {over} of {most} is over"
             );
             in_flight += taken;
             tombstones += dead;

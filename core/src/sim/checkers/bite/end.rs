@@ -31,10 +31,10 @@ fn an_honest_end_leaves_nothing() {
 fn what_is_left_at_the_end_bites() {
     let (history, ..) = busy();
     let expected = [
+        shutdown::BOUNDED,
         completions::ONCE,
         slots::ZERO,
         connections::END,
-        shutdown::BOUNDED,
     ];
     assert_eq!(left(&history), expected);
 }

@@ -12,7 +12,8 @@ use core::time::Duration;
 
 use super::{
     Checker, Rules, completions, connections, deadlines, failures, frames, governor, isolation,
-    lists, progress, refreshes, replies, rules, shutdown, slots, transitions, unions, upkeep,
+    lists, progress, refreshes, replies, rules, sessions, shutdown, slots, stalls, transitions,
+    unions, upkeep,
 };
 use crate::{
     Action, Backoff, Cause, Certainty, CloseError, Cluster, Completion, Config, ConfigBuilder,

@@ -285,3 +285,27 @@ fn a_node_that_is_redialled_without_its_rest_bites() {
         .expect("it makes sense");
     bites(&history, failures::REST);
 }
+
+#[test]
+fn failures_that_are_forgotten_for_nothing_bite() {
+    let mut history = History::new(exact(), &TWO[..1]);
+    history.submit_on(0, 0, any());
+    let connection = history.connection(0);
+    let fresh = history.cluster.clone();
+    let error = ConnectError::Refused;
+    history.input(1, Input::ConnectFailed { connection, error });
+    history.call(2, Call::Timeout);
+    assert_eq!(history.broken(), [""; 0]);
+    history.steps.last_mut().expect("a step").1 = fresh;
+    bites(&history, failures::RESET);
+}
+
+#[test]
+fn a_client_that_moves_for_an_equal_list_bites() {
+    let mut history = History::new(exact(), TWO);
+    history.call(1, Call::SetNodes(specs(TWO)));
+    assert_eq!(history.broken(), [""; 0]);
+    let moved = Output::Event(Event::Rebalanced { moves: true });
+    history.last().outputs.push(moved);
+    bites(&history, lists::EQUAL);
+}

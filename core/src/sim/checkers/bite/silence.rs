@@ -128,3 +128,17 @@ fn a_hint_that_makes_a_rest_longer_bites() {
     history.steps[place - 2].1 = shortened;
     bites(&history, failures::HINT);
 }
+
+#[test]
+fn a_session_that_outlives_its_silence_bites() {
+    let mut history = History::new(exact(), &TWO[..1]);
+    history.submit_on(0, 0, any());
+    let connection = history.connection(0);
+    history.input(0, Input::Connected { connection });
+    let limits = Limits::NONE.with_session(ms(300));
+    history.input(0, Input::HandshakeDone { connection, limits });
+    history.call(399, Call::Timeout);
+    assert_eq!(history.broken(), [""; 0]);
+    history.last().now = t(400);
+    bites(&history, sessions::ENDS);
+}

@@ -1,7 +1,7 @@
 //! The rules of the sources of server lists.
 
 use super::{refreshes, *};
-use crate::{RefreshId, RefreshResult, Source, SourceId};
+use crate::{Hint, RefreshId, RefreshResult, Source, SourceId};
 
 /// One source, asked twice, which has answered once.
 fn asked_twice() -> History {
@@ -163,4 +163,29 @@ fn an_endpoint_that_comes_back_and_is_dialled_too_early_bites() {
             address,
         }));
     bites(&history, failures::REST);
+}
+
+#[test]
+fn a_hint_that_a_source_ignores_bites() {
+    let mut history = asked_twice();
+    let (refresh, source) = newest(&history);
+    history.call(60_010, Call::Refreshed(refresh, None, specs(TWO)));
+    history.call(60_500, Call::Hint(Hint::SourceChanged(source)));
+    history.call(61_005, Call::Timeout);
+    assert_eq!(newest(&history).1, source);
+    assert_eq!(history.broken(), [""; 0]);
+    history.hide(|output| matches!(output, Output::Action(Action::Refresh { refresh, .. }) if refresh.generation() == 2));
+    bites(&history, refreshes::TOLD);
+}
+
+#[test]
+fn a_hint_during_a_refresh_that_is_forgotten_bites() {
+    let mut history = asked_twice();
+    let (refresh, source) = newest(&history);
+    history.call(60_500, Call::Hint(Hint::SourceChanged(source)));
+    history.call(60_510, Call::Refreshed(refresh, None, specs(TWO)));
+    history.call(61_005, Call::Timeout);
+    assert_eq!(history.broken(), [""; 0]);
+    history.hide(|output| matches!(output, Output::Action(Action::Refresh { refresh, .. }) if refresh.generation() == 2));
+    bites(&history, refreshes::TOLD);
 }

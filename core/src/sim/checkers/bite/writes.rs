@@ -135,3 +135,50 @@ fn a_write_on_a_connection_whose_last_bytes_were_long_ago_bites() {
     allow(&mut history, ms(95));
     bites(&history, upkeep::STALE);
 }
+
+#[test]
+fn a_frame_that_is_not_idempotent_and_goes_out_twice_bites() {
+    let (mut history, _, connection) = handed_over(exact());
+    history.call(7, Call::Timeout);
+    let idempotent = any().idempotent();
+    let request = history.submit_on(8, 0, idempotent);
+    history.call(9, Call::WritesStarted(connection, vec![2]));
+    let error = CloseError::Peer;
+    history.input(10, Input::Closed { connection, error });
+    history.call(110, Call::Timeout).ready(110, 1);
+    assert_eq!(history.broken(), [""; 0]);
+    assert!(history.last().outputs.iter().any(is_write), "{request}");
+    for (step, _) in &mut history.steps {
+        if let Call::Submit(options) = &mut step.call {
+            options.idempotent = false;
+        }
+    }
+    bites(&history, frames::SAFE);
+}
+
+#[test]
+fn a_transport_that_takes_nothing_and_lives_bites() {
+    let (mut history, ..) = handed_over(exact());
+    history.call(1_000, Call::Timeout);
+    assert_eq!(history.broken(), [""; 0]);
+    history.config = exact()
+        .write_timeout(ms(900))
+        .build()
+        .expect("it makes sense");
+    bites(&history, stalls::CLOSED);
+}
+
+#[test]
+fn a_tombstone_that_outlives_its_attempt_bites() {
+    let (mut history, [first, _], connection) = handed_over(exact());
+    history
+        .call(7, Call::WritesDone(connection, vec![0, 1]))
+        .call(8, Call::Cancel(first))
+        .call(1_006, Call::Timeout);
+    assert_eq!(history.broken(), [""; 0]);
+    history.config = exact()
+        .request_timeout(ms(1_000))
+        .build()
+        .expect("it makes sense");
+    bites(&history, slots::ENDS);
+}
