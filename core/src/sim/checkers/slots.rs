@@ -4,6 +4,7 @@ use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{Cluster, Config, Limit};
 
 /// DESIGN 4.3; SEMANTICS 4.3, 4.9; R059.
+#[derive(Clone)]
 pub(super) struct Slots {
     max_in_flight: u32,
     request_timeout: Limit,
