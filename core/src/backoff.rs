@@ -59,6 +59,14 @@ impl Backoff {
         // Zero times anything is zero, also where the power overflows.
         Duration::from_nanos(if base == 0 { 0 } else { delay as u64 })
     }
+
+    /// After how many failures it no longer grows.
+    pub(crate) fn steps(&self) -> u32 {
+        let longest = self.delay(u32::MAX);
+        let grown = |k: &u32| self.delay(*k) == longest;
+        // Even doubled each time, a nanosecond fills 64 bits then.
+        (0..64).find(grown).unwrap_or(64)
+    }
 }
 
 /// How a wait is spread, drawn once, at the event, in whole nanoseconds. `v` is the wait without

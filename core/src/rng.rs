@@ -36,7 +36,7 @@ pub(crate) fn stream_of(bytes: impl IntoIterator<Item = u8>) -> u64 {
 
 /// A stream of random numbers: SplitMix64. Number n of it depends on seed, purpose, stream and n
 /// alone.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Rng {
     state: u64,
 }

@@ -4,11 +4,12 @@ use alloc::vec::Vec;
 
 use crate::{
     Instant,
+    cluster::Digest,
     collections::{IndexedHeap, NONE},
 };
 
 /// What a timer is for, by the core's own indices.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Timer {
     /// The setup deadline of an attempt, or its handshake's.
     Setup {
@@ -237,6 +238,27 @@ impl Timers {
         let frequent = self.frequent.into_iter();
         let armed = frequent.filter(|(key, _)| *key != Key::NEVER);
         armed.chain(others).map(|(key, timer)| (key.at(), timer))
+    }
+
+    /// What is armed, in the order in which it will fire.
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            frequent,
+            heap,
+            timers,
+            // Which place of `timers` comes next.
+            free: _,
+            armed: _,
+        } = self;
+        let others = heap.iter();
+        let others = others.map(|(key, place)| (key, timers[place as usize]));
+        let mut armed: Vec<_> = frequent.iter().copied().chain(others).collect();
+        armed.retain(|(key, _)| *key != Key::NEVER);
+        armed.sort_unstable_by_key(|(key, _)| *key);
+        to.all(armed.iter(), |to, (key, timer)| {
+            to.add(timer);
+            to.exact(key.at());
+        });
     }
 
     pub(crate) fn is_empty(&self) -> bool {

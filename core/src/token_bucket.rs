@@ -57,7 +57,8 @@ impl TokenBucket {
         self.filled_at = now;
     }
 
-    fn level(&self, now: Instant) -> u64 {
+    /// How many parts it holds.
+    pub(crate) fn level(&self, now: Instant) -> u64 {
         let elapsed = u128::from(now.as_nanos().saturating_sub(self.filled_at.as_nanos()));
         let level = u128::from(self.parts) + elapsed * u128::from(self.per_second);
         level.min(self.max.into()) as u64

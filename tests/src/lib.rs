@@ -13,6 +13,7 @@ pub mod recording;
 pub mod redis;
 pub mod rig;
 pub mod script;
+pub mod search;
 pub mod servers;
 pub mod vectors;
 pub mod watched;

@@ -9,12 +9,15 @@
 //! - `getters`: what can be read
 //! - `explain`: why a request is where it is (5.4)
 //! - `snapshot`: what can be read, to keep (10.2)
+//! - `fingerprint`: which states behave alike; `digest`: its hash
 //! - `audit`: the invariants, by brute force
 
 mod audit;
 mod deadlines;
+mod digest;
 mod explain;
 mod facts;
+mod fingerprint;
 mod getters;
 mod hints;
 mod outputs;
@@ -25,6 +28,7 @@ mod snapshot;
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::{cmp::Reverse, net::SocketAddr, time::Duration};
 
+pub(crate) use digest::Digest;
 pub use explain::{Explanation, Why};
 use outputs::Outputs;
 use session::Session;

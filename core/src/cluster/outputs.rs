@@ -1,7 +1,9 @@
 //! The output stream: one order for actions, completions and events.
 
 use alloc::collections::VecDeque;
+use core::fmt::Write;
 
+use super::Digest;
 use crate::{Action, Completion, Config, Event, EventMask, Output};
 
 /// Events are kept apart so that the oldest can be dropped; the numbers restore the order.
@@ -75,6 +77,26 @@ impl Outputs {
 
     pub(crate) const fn dropped_events(&self) -> u64 {
         self.dropped_events
+    }
+
+    /// What waits, as it is.
+    pub(super) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            commands: _,
+            events: _,
+            next: _,
+            // Of the configuration.
+            max_events: _,
+            mask: _,
+            dropped_events: _,
+        } = self;
+        if self.is_empty() {
+            return to.add(0);
+        }
+        let mut waiting = self.clone();
+        to.all(core::iter::from_fn(|| waiting.pop()), |to, output| {
+            write!(to, "{output:?}").expect("a digest takes any text");
+        });
     }
 
     fn command(&mut self, output: Output) {

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::Digest;
 use crate::{Cluster, Instant, timers::Timer};
 
 /// A session is over when nothing was heard for 4/3 of its timeout.
@@ -9,6 +10,14 @@ use crate::{Cluster, Instant, timers::Timer};
 pub(crate) struct Session {
     timeout: Duration,
     heard: Instant,
+}
+
+impl Session {
+    pub(super) fn digest(&self, to: &mut Digest<'_>) {
+        let Self { timeout, heard } = self;
+        to.add(timeout);
+        to.exact(*heard);
+    }
 }
 
 impl Cluster {

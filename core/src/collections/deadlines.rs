@@ -7,6 +7,7 @@ use core::time::Duration;
 use super::NONE;
 use crate::{
     Instant,
+    cluster::Digest,
     time::nanos,
     timers::{Timer, TimerSlot, Timers},
 };
@@ -208,6 +209,43 @@ impl DeadlineQueues {
                 timers.rearm(&mut queue.timer, first.at(self.shift));
             }
         }
+    }
+
+    /// All items with their deadlines and timeouts, in order; `name` adds what an item is called.
+    pub(crate) fn digest(
+        &self,
+        links: &DeadlineLinks,
+        to: &mut Digest<'_>,
+        name: impl Fn(&mut Digest<'_>, u32),
+    ) {
+        let Self {
+            first_timer: _,
+            classes,
+            // Where an emptied queue is found again.
+            latest: _,
+            queues,
+            free: _,
+            shift,
+        } = self;
+        to.all(classes.values(), |to, &class| {
+            let Queue {
+                timeout,
+                in_use: _,
+                first,
+                last: _,
+                timer: _,
+            } = queues[class as usize];
+            to.add((class, timeout));
+            let next = |&id: &u32| links.get(id).map(|item| item.next);
+            let ids = core::iter::successors(Some(first), next);
+            to.all(
+                ids.filter_map(|id| Some((id, links.get(id)?))),
+                |to, (id, item)| {
+                    name(to, id);
+                    to.exact(item.at(*shift));
+                },
+            );
+        });
     }
 
     /// Disarms all timers; the items must have been taken out, or be forgotten with the queues.

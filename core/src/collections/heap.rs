@@ -165,6 +165,15 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         self.heap.iter()
     }
 
+    /// All items, by rising id: with distinct keys they tell all that matters.
+    pub(crate) fn by_id(&self) -> impl Iterator<Item = (u32, K)> {
+        let positions = (0..).zip(&self.positions.0);
+        positions.filter_map(|(id, &position)| {
+            let (key, _) = self.heap.items.get(position as usize)?;
+            Some((id, *key))
+        })
+    }
+
     /// Adds an item, or moves it to its new key.
     pub(crate) fn set(&mut self, key: K, id: u32) {
         let Some(position) = self.positions.of(id) else {

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::NONE;
+use crate::cluster::Digest;
 
 /// A table whose places are used again; a place's generation rises with each use.
 #[derive(Clone, Debug)]
@@ -129,6 +130,29 @@ impl<T> Slab<T> {
         indices
             .zip(&self.places)
             .filter_map(|(index, place)| Some((index, place.content.object()?)))
+    }
+
+    /// All objects by their indices, and which indices come next. Generations only name things.
+    pub(crate) fn digest(&self, to: &mut Digest<'_>, add: impl Fn(&mut Digest<'_>, &T)) {
+        let Self {
+            places,
+            first_free,
+            len: _,
+        } = self;
+        to.add(first_free);
+        to.all(places.iter(), |to, place| {
+            let Place {
+                generation: _,
+                content,
+            } = place;
+            match content {
+                Content::Object(object) => {
+                    to.add(0);
+                    add(to, object);
+                }
+                Content::Free(next) => to.add((1, next)),
+            }
+        });
     }
 
     /// The first object at or after `index`.

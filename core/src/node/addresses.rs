@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::{net::SocketAddr, time::Duration};
 
-use crate::Instant;
+use crate::{Instant, cluster::Digest};
 
 /// At most this many addresses of an answer are used, and remembered as tried.
 const MAX_ADDRESSES: usize = 64;
@@ -23,7 +23,7 @@ pub(crate) struct Addresses {
     lost: Option<SocketAddr>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Hash, Debug)]
 struct Candidate {
     address: SocketAddr,
     used: bool,
@@ -54,6 +54,23 @@ impl Addresses {
         self.raced = self.answer.len();
         self.answered_at = Some(now);
         true
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            answer,
+            answered_at,
+            tried,
+            race_began,
+            raced,
+            lost,
+        } = self;
+        to.add((answer, tried, race_began, raced, lost));
+        to.add(answered_at.is_some());
+        if let Some(at) = answered_at {
+            let max_age = to.cluster.config.dns_max_age;
+            to.age(*at, max_age.saturating_add(Duration::from_nanos(1)));
+        }
     }
 
     /// Whether the name must be looked up before the next attempt.

@@ -5,6 +5,7 @@ use core::{cmp::Reverse, net::SocketAddr, time::Duration};
 use super::{Connection, Ending, Phase, dial::DialFor};
 use crate::{
     Action, Cause, Cluster, Endpoint, Event, Instant, Limit, NodeState, SetupTimeout, Stage,
+    cluster::Digest,
     collections::{List, NONE},
     timers::{Timer, TimerSlot},
 };
@@ -24,6 +25,29 @@ pub(crate) struct Attempt {
     next_address_timer: TimerSlot,
     /// The setup timer stands for the handshake's own deadline.
     pub(crate) handshake_deadline: bool,
+}
+
+impl Attempt {
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            node,
+            started,
+            stage_began,
+            for_any,
+            dialling,
+            last_address,
+            setup_timer: _,
+            next_address_timer: _,
+            handshake_deadline,
+        } = self;
+        to.add((node, for_any, last_address, handshake_deadline));
+        // The event of its end says how long it took.
+        to.exact(*started);
+        to.exact(*stage_began);
+        to.all(dialling.iter(&to.cluster.connection_links), |to, c| {
+            to.add(c);
+        });
+    }
 }
 
 impl Cluster {

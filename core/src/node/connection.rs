@@ -5,14 +5,15 @@ use core::net::SocketAddr;
 
 use super::Upkeep;
 use crate::{
-    Instant, NodeId,
+    BackoffReset, Instant, NodeId,
+    cluster::Digest,
     collections::{List, SerialMap},
     request::AttemptDeadlines,
     timers::TimerSlot,
 };
 
 /// Where a connection is in its life.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Phase {
     /// The transport is being brought up.
     Connecting,
@@ -92,6 +93,62 @@ impl Connection {
             upkeep: Upkeep::new(),
             drain_timer: TimerSlot::UNARMED,
         }
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            node,
+            attempt,
+            address,
+            phase,
+            ready_at,
+            limit,
+            flights,
+            // Finds its flights.
+            serials: _,
+            // Serials count back from it.
+            next_serial: _,
+            // How far back a serial is late, and not nonsense.
+            issued,
+            in_flight,
+            open,
+            partial,
+            unaccepted,
+            own_deadlines,
+            throttled_until,
+            blocked,
+            timeouts_in_a_row,
+            unhealthy,
+            replied,
+            reply_resets_node,
+            upkeep,
+            drain_timer: _,
+        } = self;
+        let config = &to.cluster.config;
+        to.node(*node);
+        to.add((attempt, address, phase, limit, issued));
+        // Before Ready these say nothing.
+        if self.is_established() {
+            let stable_after = match config.backoff_reset {
+                BackoffReset::StableFor(enough) => enough.max(config.reconnect_backoff.max),
+                _ => config.reconnect_backoff.max,
+            };
+            to.age(*ready_at, stable_after);
+            upkeep.digest(to);
+        }
+        let cluster = to.cluster;
+        to.all(flights.iter(&cluster.flight_links), |to, f| {
+            cluster.flights[f].digest(to);
+        });
+        to.add((in_flight, open, partial, unaccepted, blocked));
+        to.add(own_deadlines.is_some());
+        if let Some(own) = own_deadlines {
+            own.digest(to);
+        }
+        to.deadline(*throttled_until);
+        let enough = config.unhealthy_after.unwrap_or(0);
+        to.add((timeouts_in_a_row.min(&enough), unhealthy));
+        to.add((replied, reply_resets_node));
     }
 
     pub(crate) const fn is_up(&self) -> bool {

@@ -2,7 +2,10 @@
 
 use core::cmp::Reverse;
 
-use crate::{Cluster, Instant, Limit, NodeState, Warm, collections::IndexedHeap, timers::Timer};
+use crate::{
+    Cluster, Instant, Limit, NodeState, Warm, cluster::Digest, collections::IndexedHeap,
+    timers::Timer,
+};
 
 /// The order in which nodes are dialled: those that are not throttled first, then never tried
 /// before tried, then the oldest last attempt; ties were drawn when the node came. (`Sticky` has an
@@ -15,6 +18,16 @@ pub(crate) struct DialKey {
 }
 
 impl DialKey {
+    pub(crate) fn digest(self, to: &mut Digest<'_>) {
+        let Self {
+            throttled,
+            last_attempt,
+            tie,
+        } = self;
+        to.add((throttled, tie));
+        to.last_attempt(last_attempt);
+    }
+
     pub(super) const fn is_throttled(&self) -> bool {
         self.throttled
     }
@@ -33,6 +46,16 @@ impl Resting {
         Self {
             fresh: IndexedHeap::new(),
             throttled: IndexedHeap::new(),
+        }
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self { fresh, throttled } = self;
+        for heap in [fresh, throttled] {
+            to.all(heap.by_id(), |to, (n, (until, tie))| {
+                to.add((n, tie));
+                to.deadline(until);
+            });
         }
     }
 
@@ -78,6 +101,18 @@ pub(crate) struct WantedKey {
     only_warm: bool,
     next_attempt: Instant,
     tie: u64,
+}
+
+impl WantedKey {
+    pub(crate) fn digest(self, to: &mut Digest<'_>) {
+        let Self {
+            only_warm,
+            next_attempt,
+            tie,
+        } = self;
+        to.add((only_warm, tie));
+        to.next_attempt(Some(next_attempt));
+    }
 }
 
 /// For whom a node is dialled.

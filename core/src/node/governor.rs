@@ -1,7 +1,9 @@
 //! The governor: how many attempts may be under way, and how many may begin a second, in the whole
 //! cluster (SEMANTICS 3.6).
 
-use crate::{Config, Instant, Limit, collections::IndexedHeap, token_bucket::TokenBucket};
+use crate::{
+    Config, Instant, Limit, cluster::Digest, collections::IndexedHeap, token_bucket::TokenBucket,
+};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Governor {
@@ -46,6 +48,21 @@ impl Governor {
         let tokens = self.tokens.as_ref().filter(|_| !mutant!(IgnoresRate));
         let token = tokens.map_or(now, |tokens| tokens.next_token(now));
         Some(slot.max(token)).filter(|at| *at < Instant::MAX || *at <= now)
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            young,
+            max_concurrent: _,
+            grows_old: _,
+            tokens,
+        } = self;
+        to.all(young.iter(), |to, (started, attempt)| {
+            to.add(attempt);
+            to.exact(started);
+        });
+        let now = to.cluster.now;
+        to.add(tokens.as_ref().map(|tokens| tokens.level(now)));
     }
 
     pub(crate) fn begins(&mut self, attempt: u32, now: Instant) {

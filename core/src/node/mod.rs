@@ -35,6 +35,7 @@ use alloc::boxed::Box;
 
 use crate::{
     Backoff, Cause, Config, Instant, Jitter, LastFailure, NodeSpec,
+    cluster::Digest,
     collections::{Heap, List, NONE},
     rng::{Purpose, Rng, stream_of},
     timers::TimerSlot,
@@ -183,6 +184,66 @@ impl Node {
         self.stream = stream_name(&self.spec);
     }
 
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            spec,
+            state,
+            attempt,
+            connection,
+            detached,
+            failures,
+            setup_failures,
+            last_backoff,
+            next_attempt,
+            last_attempt,
+            last_failure,
+            last_ended_rejected,
+            throttled_until,
+            addresses,
+            stream,
+            backoff_draws,
+            setup_draws,
+            tie,
+            aborts_in_a_row,
+            // Who is in them, the requests say.
+            queue: _,
+            fail_fast: _,
+            delayed,
+            delayed_len: _,
+            staying,
+            next_attempt_timer: _,
+            throttle_timer: _,
+            to_serve,
+            rejected_resting,
+            // Tells apart what is seen within one update of the list.
+            seen_in: _,
+            lists,
+        } = self;
+        to.add((spec, state, attempt, connection, detached));
+        to.add(*failures.min(&to.most_failures));
+        to.add(*setup_failures.min(&to.most_setup_failures));
+        to.next_attempt(*next_attempt);
+        to.last_attempt(*last_attempt);
+        // Its time is only to be read.
+        to.add(last_failure.map(|failure| (failure.stage, failure.cause)));
+        to.add(last_ended_rejected);
+        to.deadline(*throttled_until);
+        to.add(addresses.is_some());
+        if let Some(addresses) = addresses {
+            addresses.digest(to);
+        }
+        if to.decorrelated {
+            to.add(last_backoff);
+        }
+        if to.draws {
+            to.add((stream, backoff_draws, setup_draws));
+        }
+        to.add((tie, aborts_in_a_row, to_serve, rejected_resting, lists));
+        let links = &to.cluster.delayed_links;
+        to.all(delayed.iter(links), |to, r| to.add(r));
+        to.all(staying.iter(links), |to, r| to.add(r));
+    }
+
     pub(crate) fn addresses(&mut self) -> &mut Addresses {
         self.addresses.get_or_insert_default()
     }
@@ -204,7 +265,7 @@ fn stream_name(spec: &NodeSpec) -> u64 {
 }
 
 /// The failure with which an attempt or a connection ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Ending {
     pub(crate) stage: crate::Stage,
     pub(crate) cause: Cause,

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::Phase;
 use crate::{
     Action, Cause, Cluster, Event, Instant, KeepaliveOn, Limit, Warm,
+    cluster::Digest,
     timers::{Timer, TimerSlot},
 };
 
@@ -45,6 +46,31 @@ impl Upkeep {
             keepalive_timer: TimerSlot::UNARMED,
             probe_timer: TimerSlot::UNARMED,
         }
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            last_received,
+            last_sent,
+            last_active,
+            too_old_at,
+            past_limit,
+            probed_at,
+            next_probe,
+            keepalive_timer: _,
+            probe_timer: _,
+        } = self;
+        let config = &to.cluster.config;
+        if config.keepalive_interval != Limit::Never {
+            to.exact(*last_received);
+            to.exact(*last_sent);
+        }
+        if config.max_idle != Limit::Never {
+            to.exact(*last_active);
+        }
+        to.deadline(*too_old_at);
+        to.add((past_limit, next_probe, probed_at.is_some()));
+        to.exact(probed_at.unwrap_or(Instant::MAX));
     }
 
     /// An application frame is being written. Its connection is busy, so no limit moves.

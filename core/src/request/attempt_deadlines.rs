@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use crate::{
     Cluster, Instant,
+    cluster::Digest,
     collections::{DeadlineLinks, DeadlineQueues},
     time::nanos,
     timers::{Timer, TimerSlot, Timers},
@@ -36,6 +37,19 @@ impl AttemptDeadlines {
             attempts: DeadlineQueues::new(first_timer),
             give_ups: DeadlineQueues::new(TimerSlot::UNARMED),
         }
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self { attempts, give_ups } = self;
+        let cluster = to.cluster;
+        let links = &cluster.attempt_links;
+        let name = |to: &mut Digest<'_>, f| {
+            let flight = &cluster.flights[f];
+            to.add(flight.connection);
+            to.serial(flight.connection, flight.serial);
+        };
+        attempts.digest(&links.attempts, to, name);
+        give_ups.digest(&links.give_ups, to, name);
     }
 
     pub(crate) fn disarm(&mut self, timers: &mut Timers) {

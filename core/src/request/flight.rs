@@ -4,6 +4,7 @@ use super::Place;
 use crate::{
     Action, Cause, Cluster, Event, Instant, Limit, Next, ReplyTo, Stage, Success, SuccessKind,
     Verdict,
+    cluster::Digest,
     collections::NONE,
     node::{Ending, Phase},
     timers::Timer,
@@ -22,7 +23,7 @@ pub(crate) struct Flight {
     pub(crate) accepted: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum FlightState {
     /// The Write is emitted; no byte has left.
     Emitted,
@@ -32,6 +33,21 @@ pub(crate) enum FlightState {
     Tombstone,
     /// Over but for the rest of its frame.
     Trailing,
+}
+
+impl Flight {
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            request,
+            connection,
+            serial,
+            state,
+            expects_reply,
+            accepted,
+        } = self;
+        to.add((request, state, expects_reply, accepted));
+        to.serial(*connection, *serial);
+    }
 }
 
 impl Cluster {

@@ -20,8 +20,8 @@ pub(crate) use flight::{Flight, FlightState};
 use core::time::Duration;
 
 use crate::{
-    Cluster, ConnectionId, Instant, NodeId, RequestOptions, Target, collections::NONE,
-    node::Ending, timers::TimerSlot,
+    Cluster, ConnectionId, Instant, NodeId, RequestOptions, Target, cluster::Digest,
+    collections::NONE, node::Ending, timers::TimerSlot,
 };
 
 /// An accepted request that is not complete. Packed, as there may be a million of them.
@@ -77,7 +77,7 @@ pub(crate) struct Extra {
 }
 
 /// Where a request is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Place {
     /// On its way from one place to another.
     Nowhere,
@@ -121,6 +121,37 @@ impl Request {
             idempotent: options.idempotent,
             fail_fast: options.fail_fast,
             expects_reply: options.expects_reply,
+        }
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            seq,
+            submitted,
+            target,
+            index: _,
+            bytes,
+            attempts,
+            extra,
+            kind: _,
+            idempotent,
+            fail_fast,
+            expects_reply,
+        } = *self;
+        to.number(seq);
+        // Its outcome says how long it took.
+        to.exact(submitted);
+        to.add(target.index == NONE);
+        to.node(target);
+        to.add(match self.place() {
+            // Which, its connection says.
+            Place::Flight(_) => Place::Flight(NONE),
+            place => place,
+        });
+        to.add((bytes, attempts, idempotent, fail_fast, expects_reply));
+        to.add(extra == NONE);
+        if extra != NONE {
+            to.cluster.extras[extra].digest(to);
         }
     }
 
@@ -172,6 +203,42 @@ impl Extra {
             last_node: target,
             last_ending: None,
             retry_timer: TimerSlot::UNARMED,
+        }
+    }
+
+    fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            own_timeout,
+            charged,
+            last_backoff,
+            answered,
+            elsewhere,
+            retry_refused,
+            budget_exhausted,
+            avoid,
+            stay,
+            barred,
+            last_node,
+            last_ending,
+            retry_timer: _,
+        } = self;
+        to.add((own_timeout, charged, answered, elsewhere));
+        to.add((retry_refused, budget_exhausted, last_ending));
+        if to.decorrelated {
+            to.add(last_backoff);
+        }
+        to.add(last_node.is_some());
+        for node in [avoid, last_node] {
+            to.node(node.unwrap_or(NO_NODE));
+        }
+        let none = ConnectionId {
+            index: NONE,
+            generation: 0,
+        };
+        to.connection(stay.unwrap_or(none));
+        let (connection, serial) = barred.unwrap_or((none, 0));
+        if to.connection(connection) {
+            to.serial(connection.index, serial);
         }
     }
 }

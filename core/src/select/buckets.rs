@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{collections::NONE, rng::Rng};
+use crate::{cluster::Digest, collections::NONE, rng::Rng};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoadBuckets {
@@ -20,6 +20,21 @@ pub(super) struct LoadBuckets {
 }
 
 impl LoadBuckets {
+    /// The order of the nodes with one load, among which the pick is drawn.
+    pub(super) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            buckets,
+            lists,
+            free: _,
+            occupied: _,
+            summary: _,
+            places: _,
+            len: _,
+        } = self;
+        let taken = buckets.iter().filter(|&&list| list != NONE);
+        to.all(taken, |to, &list| to.add(&lists[list as usize]));
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::rng::Rng;
+use crate::{cluster::Digest, rng::Rng};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listed {
@@ -12,6 +12,11 @@ pub(super) struct Listed {
 }
 
 impl Listed {
+    pub(super) fn digest(&self, to: &mut Digest<'_>) {
+        let Self { nodes, places: _ } = self;
+        to.add(nodes);
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

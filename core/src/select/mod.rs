@@ -13,7 +13,7 @@ pub use custom::{Candidate, CustomPolicy, Select};
 use listed::Listed;
 use ring::Ring;
 
-use crate::{NodeId, SelectionPolicy, collections::Slab, node::Node, rng::Rng};
+use crate::{NodeId, SelectionPolicy, cluster::Digest, collections::Slab, node::Node, rng::Rng};
 
 /// The nodes that can take a request now.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct ReadySet {
 }
 
 /// What selection knows of a node that can take a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Standing {
     pub(crate) healthy: bool,
     /// Slots taken.
@@ -77,6 +77,25 @@ impl ReadySet {
             let healthy = standing.healthy;
             self.pool(healthy).set_load(node, load);
         }
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            healthy,
+            unhealthy,
+            standings,
+            // Whether the policy was asked at this one, the cluster says.
+            version: _,
+        } = self;
+        healthy.digest(to);
+        unhealthy.digest(to);
+        let standings = (0_u32..).zip(standings);
+        to.all(
+            standings.filter(|(_, standing)| standing.is_some()),
+            |to, s| {
+                to.add(s);
+            },
+        );
     }
 
     /// The policy's choice: a healthy node if there is one, else an unhealthy one. `barred` is never
@@ -156,6 +175,15 @@ impl Pool {
             SelectionPolicy::RoundRobin => Self::RoundRobin(Ring::new()),
             SelectionPolicy::PowerOfTwoChoices => Self::PowerOfTwoChoices(Listed::default()),
             SelectionPolicy::Custom(policy) => Self::Custom(Listed::default(), policy.clone()),
+        }
+    }
+
+    /// In which order it has the nodes whose standings are known.
+    fn digest(&self, to: &mut Digest<'_>) {
+        match self {
+            Self::LeastLoaded(buckets) => buckets.digest(to),
+            Self::RoundRobin(ring) => ring.digest(to),
+            Self::PowerOfTwoChoices(listed) | Self::Custom(listed, _) => listed.digest(to),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::collections::IndexedHeap;
+use crate::{cluster::Digest, collections::IndexedHeap};
 
 /// The node that was chosen longest ago comes next, so one that was away does not lose its turn.
 #[derive(Clone, Debug)]
@@ -20,6 +20,20 @@ impl Ring {
             turns: Vec::new(),
             turn: 0,
         }
+    }
+
+    /// Who was chosen after whom, also of those that are away.
+    pub(super) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            // All whose standings are known.
+            nodes: _,
+            turns,
+            turn: _,
+        } = self;
+        let turns = turns.iter().zip(0_u32..);
+        let mut order: Vec<_> = turns.filter(|(turn, _)| **turn > 0).collect();
+        order.sort_unstable();
+        to.all(order.iter(), |to, (_, node)| to.add(node));
     }
 
     pub(super) fn is_empty(&self) -> bool {

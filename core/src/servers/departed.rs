@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::{Endpoint, Instant, node::Node};
+use crate::{Endpoint, Instant, cluster::Digest, node::Node};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Departed {
@@ -20,6 +20,29 @@ struct Backoff {
 }
 
 impl Departed {
+    /// Those whose time is still to come.
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            backoffs,
+            by_time: _,
+            number: _,
+        } = self;
+        let now = to.cluster.now;
+        let rest = backoffs.iter().filter(|(_, b)| b.next_attempt > now);
+        to.all(rest, |to, (endpoint, backoff)| {
+            let Backoff {
+                next_attempt,
+                failures,
+                last_backoff,
+            } = backoff;
+            to.add((endpoint, *failures.min(&to.most_failures)));
+            to.exact(*next_attempt);
+            if to.decorrelated {
+                to.add(last_backoff);
+            }
+        });
+    }
+
     /// Forgets those whose time has come.
     pub(crate) fn forget_past(&mut self, now: Instant) {
         while let Some(first) = self.by_time.first_entry()

@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use crate::{
     Cluster, Config, ConnectionId, Instant, LastFailure, NodeSpec,
+    cluster::Digest,
     rng::{Purpose, Rng},
     timers::TimerSlot,
 };
@@ -84,7 +85,7 @@ impl Source {
 }
 
 /// A list, by its place among all of them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct ListId(u32);
 
 impl ListId {
@@ -237,6 +238,31 @@ impl Sources {
         }
     }
 
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            all,
+            // Of the configuration.
+            fallback_lists: _,
+            named,
+            primary_nodes,
+            failed_nodes,
+            fallback,
+            fallback_joined,
+            joined_at,
+            rebootstrap_timer: _,
+            failures,
+            asked,
+            changed,
+            waiting,
+            wants_a_node,
+        } = self;
+        to.all(all.iter(), |to, source| source.digest(to));
+        to.add((named, primary_nodes, failed_nodes, fallback));
+        to.add((fallback_joined, failures, asked, changed));
+        to.add((waiting, wants_a_node, joined_at.is_some()));
+        to.exact(joined_at.unwrap_or(Instant::MAX));
+    }
+
     /// Whether there is something to do before the call ends.
     #[inline]
     pub(crate) const fn need_care(&self) -> bool {
@@ -259,6 +285,40 @@ impl Sources {
     /// Whether a primary list is among these.
     pub(crate) const fn has_primary(&self, lists: u64) -> bool {
         lists & !self.fallback_lists != 0
+    }
+}
+
+impl SourceState {
+    fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            source,
+            generation: _,
+            under_way,
+            started,
+            regular,
+            retry,
+            asked,
+            outdated,
+            failures,
+            last_backoff,
+            version,
+            rng,
+            timer: _,
+            waits,
+            connection,
+            due: DueClock { passed, since },
+        } = self;
+        to.add((source, under_way, asked, outdated, failures));
+        to.add((last_backoff, version, rng, waits, passed));
+        to.exact(*regular);
+        for at in [started, retry, since] {
+            to.add(at.is_some());
+            to.exact(at.unwrap_or(Instant::MAX));
+        }
+        to.add(connection.is_some());
+        if let Some(connection) = connection {
+            to.connection(*connection);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) use moves::BeforeUpdate;
 use super::{Ending, dial::DialFor};
 use crate::{
     Cause, Cluster, Config, Instant, NodeId, NodeSpec, NodeState, SelectionPolicy, Stage,
+    cluster::Digest,
     collections::NONE,
     rng::{Purpose, Rng},
     timers::TimerSlot,
@@ -67,6 +68,33 @@ impl Sticky {
             delays: Rng::new(seed, Purpose::StartDelay, 0),
             decisions: Rng::new(seed, Purpose::Decision, 0),
         })
+    }
+
+    pub(crate) fn digest(&self, to: &mut Digest<'_>) {
+        let Self {
+            connected,
+            trying,
+            last,
+            last_left,
+            first,
+            ring,
+            place,
+            leaves,
+            move_timer: _,
+            tried,
+            not_before,
+            was_up,
+            delays,
+            decisions,
+        } = self;
+        for id in [connected, trying, last] {
+            to.add(id.is_some());
+            id.map(|id| to.node(id));
+        }
+        to.all(first.iter(), |to, id| to.node(*id));
+        to.add((last_left, ring, place, leaves, tried, was_up));
+        to.deadline(*not_before);
+        to.add((delays, decisions));
     }
 
     /// Where in the ring the next turn is.

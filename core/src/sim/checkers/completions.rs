@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// DESIGN 4.1, 4.14; SEMANTICS 4.1, 4.8, 4.9.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Completions {
     /// Whom the step cancels, and whether it is open before.
     cancelled: Option<(RequestId, bool)>,

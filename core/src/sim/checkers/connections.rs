@@ -12,6 +12,7 @@ use crate::{
 };
 
 /// DESIGN 4.7; SEMANTICS 2.1.
+#[derive(Clone)]
 pub(super) struct Connections {
     events: bool,
     /// Connected events without their Disconnected.

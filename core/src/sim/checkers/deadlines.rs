@@ -11,6 +11,7 @@ use crate::{
 };
 
 /// DESIGN 4.4, 4.9, 4.10, 4.11; SEMANTICS 1.1; K05, Z27.
+#[derive(Clone)]
 pub(super) struct Deadlines {
     config: Config,
     shutdown: Instant,

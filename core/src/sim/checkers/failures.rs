@@ -10,6 +10,7 @@ use crate::{
 };
 
 /// DESIGN 4.5, 4.8; SEMANTICS 3.2, 3.3, 3.5.
+#[derive(Clone)]
 pub(super) struct Failures {
     enabled: bool,
     /// Every failure is followed by a rest that is longer than nothing.
@@ -22,6 +23,7 @@ pub(super) struct Failures {
 }
 
 /// A node as it was after the last step.
+#[derive(Clone)]
 struct Known {
     endpoint: Endpoint,
     idle: bool,

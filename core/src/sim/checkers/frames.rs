@@ -6,7 +6,7 @@ use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{Action, ConnectionId, Input, Instant, NodeId, Output, RequestId, record::Call};
 
 /// DESIGN 4.15; SEMANTICS 1.1, 2.1, 4.3, 4.6.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Frames {
     throttled: BTreeMap<NodeId, Instant>,
 }

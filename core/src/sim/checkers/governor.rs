@@ -6,6 +6,7 @@ use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{AttemptId, Config, Event, EventMask, Instant, Limit, Output};
 
 /// SEMANTICS 3.6.
+#[derive(Clone)]
 pub(super) struct Governor {
     enabled: bool,
     max_concurrent: Option<u32>,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// DESIGN 4.13; SEMANTICS 4.5, 6.1.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Isolation {
     /// The node whose failure this step tells.
     failing: Option<NodeId>,

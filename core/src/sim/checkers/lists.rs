@@ -9,6 +9,7 @@ use crate::{
 };
 
 /// DESIGN 4.12, 4.16; SEMANTICS 2.1, 7.5, 7.6, 7.9.
+#[derive(Clone)]
 pub(super) struct Lists {
     /// Refreshes are told.
     told: bool,

@@ -113,14 +113,14 @@ impl fmt::Display for Violation {
 }
 
 /// All invariants of the core that a step can show, for a cluster with this configuration. They must
-/// see every step from the first.
+/// see every step from the first. A clone knows what the original knows, for a run that forks.
 #[must_use]
-pub fn all(config: &Config) -> impl Checker + use<> {
+pub fn all(config: &Config) -> impl Checker + Clone + use<> {
     Rules::new(config, rules(config))
 }
 
 /// A rule of the core.
-trait Rule: Send + Sync {
+trait Rule: CloneRule + Send + Sync {
     /// Nothing of the step is booked.
     fn before_call(&mut self, _step: &Step, _ledger: &Ledger) {}
 
@@ -150,6 +150,23 @@ trait Rule: Send + Sync {
     }
 }
 
+/// What `Clone` is to a rule whose type is not known.
+trait CloneRule {
+    fn clone_rule(&self) -> Box<dyn Rule>;
+}
+
+impl<R: Rule + Clone + 'static> CloneRule for R {
+    fn clone_rule(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Rule> {
+    fn clone(&self) -> Self {
+        (**self).clone_rule()
+    }
+}
+
 /// A step, and what several rules read of the core after it.
 struct Seen<'a> {
     step: &'a Step,
@@ -159,6 +176,7 @@ struct Seen<'a> {
 }
 
 /// Rules, and the books that they share.
+#[derive(Clone)]
 struct Rules {
     ledger: Ledger,
     rules: Vec<Box<dyn Rule>>,

@@ -12,6 +12,7 @@ use crate::{
 };
 
 /// DESIGN 4.6; SEMANTICS 2.2, 3.7, 5.1; R123: over all states of all nodes. Judged when the core has been given time.
+#[derive(Clone)]
 pub(super) struct Progress {
     max_in_flight: u32,
     warm_all: bool,

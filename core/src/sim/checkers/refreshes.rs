@@ -10,6 +10,7 @@ use crate::{
 };
 
 /// SEMANTICS 7.3, 7.4, 9.2; K39.
+#[derive(Clone)]
 pub(super) struct Refreshes {
     config: Config,
     sources: BTreeMap<SourceId, Source>,

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// DESIGN 4.2; SEMANTICS 4.4.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Replies {
     /// The open request that the reply in this step answers.
     answered: Option<RequestId>,

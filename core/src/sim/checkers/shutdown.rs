@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// DESIGN 4.19; SEMANTICS 9.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Shutdown {
     /// When the drain ends.
     deadline: Option<Instant>,

@@ -7,6 +7,7 @@ use super::{
 use crate::{Cluster, Config, Input, Instant, Limit, record::Call};
 
 /// DESIGN 4.3; SEMANTICS 4.3, 4.9; R059.
+#[derive(Clone)]
 pub(super) struct Slots {
     max_in_flight: u32,
     request_timeout: Limit,

@@ -6,6 +6,7 @@ use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{Config, Event, EventMask, NodeId, NodeState, Output};
 
 /// SEMANTICS 2.1.
+#[derive(Clone)]
 pub(super) struct Transitions {
     enabled: bool,
     states: BTreeMap<NodeId, NodeState>,

@@ -9,6 +9,7 @@ use crate::{
 };
 
 /// SEMANTICS 7.2, 7.5, 7.9; DESIGN 4.16.
+#[derive(Clone)]
 pub(super) struct Unions {
     config: Config,
     told: bool,

@@ -11,6 +11,7 @@ use crate::{
 };
 
 /// SEMANTICS 4.10, 8.1, 8.2, 8.4; R079, R081, R087.
+#[derive(Clone)]
 pub(super) struct Upkeep {
     config: Config,
     /// Idle connections are closed, whatever their number.
@@ -22,6 +23,7 @@ pub(super) struct Upkeep {
 }
 
 /// Of a connection that is Ready, or was.
+#[derive(Clone)]
 struct Times {
     ready: Instant,
     received: Instant,
