@@ -6,7 +6,7 @@ use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{Event, Input, Instant, NodeState, Output, record::Call};
 
 /// SEMANTICS 8.6.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Sessions {
     /// As the last handshake said.
     timeout: Option<Duration>,

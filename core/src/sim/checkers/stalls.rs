@@ -9,12 +9,14 @@ use super::{
 use crate::{Config, ConnectionId, Input, Instant, Limit, record::Call};
 
 /// SEMANTICS 8.3.
+#[derive(Clone)]
 pub(super) struct Stalls {
     write_timeout: Limit,
     /// Connections that have something to write.
     writing: BTreeMap<ConnectionId, Writing>,
 }
 
+#[derive(Clone)]
 struct Writing {
     /// When it began, or bytes were accepted last.
     since: Instant,
