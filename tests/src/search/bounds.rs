@@ -99,7 +99,8 @@ impl Bounds {
             .retry_backoff(Backoff::constant(ms(10)))
             .delivery_timeout(after(30))
             .request_timeout(after(10))
-            .write_timeout(after(10))
+            // Longer than an attempt and its backoff, so that retries meet unfinished frames.
+            .write_timeout(after(30))
             .queue_max_age(match self.faults.contains(&Fault::Expire) {
                 true => after(20),
                 false => Limit::Never,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use redial::{Certainty, Cluster, Event, NodeState, Output, Reason, record::Step};
+use redial::{Certainty, Cluster, Event, NodeState, NodeView, Output, Reason, record::Step};
 
 /// Something that should happen in some run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -107,13 +107,9 @@ impl Goals {
         if stats.tombstones > 0 {
             self.0.entry(Goal::Tombstone).or_insert(depth);
         }
-        if stats.connections
-            > cluster
-                .nodes()
-                .filter(|node| node.connection.is_some())
-                .count()
-            && stats.in_flight > 0
-        {
+        // Here a node has one connection from its dial on; what is more is detached.
+        let attached = |node: &NodeView<'_>| node.state.is_setup() || node.connection.is_some();
+        if stats.connections > cluster.nodes().filter(attached).count() && stats.in_flight > 0 {
             self.0.entry(Goal::Drained).or_insert(depth);
         }
     }
