@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use redial::{
     Cause, Config, Event, Instant, Output, Warm,
-    sim::{Fault, Load, Run, Schedule, Target, Way},
+    sim::{Fault, Load, Run, Schedule, Target, Timeline, Way, timeline::State},
 };
 
 use super::{ms, run, s, simulation};
@@ -167,4 +167,32 @@ fn a_narrow_line_lets_bytes_through_one_after_the_other_and_is_wide_afterwards()
             request.completed < Instant::ORIGIN + s(16)
         });
     assert_eq!(run(&simulation, &schedule).stats[0].succeeded, 2);
+}
+
+/// The account of a fault tells of what it struck, not of what came later for another reason.
+#[test]
+fn a_reset_of_nobody_is_not_noticed_though_the_server_crashes_soon_after() {
+    let traced = simulation().traced();
+    let whole = run(&traced, &Schedule::new(1, 2, s(1)));
+    let used = |server| {
+        let lanes = Timeline::of(&whole.trace, 0);
+        let lane = lanes
+            .lanes()
+            .iter()
+            .find(|lane| lane.server == Some(server));
+        lane.is_some_and(|lane| lane.bands.iter().any(|band| band.state == State::Ready))
+    };
+    let idle = (0..2).find(|server| !used(*server)).unwrap();
+    let schedule = Schedule::new(1, 2, s(60))
+        .fault(s(10), s(0), Target::Server(idle), Fault::Reset)
+        .fault(s(20), s(5), Target::Server(1 - idle), Fault::Crash)
+        .fault(s(40), s(0), Target::Server(idle), Fault::Reset);
+    let run = run(&traced, &schedule);
+    let incidents = Timeline::of(&run.trace, 0).incidents();
+    let noticed: Vec<_> = incidents
+        .iter()
+        .map(|incident| incident.notice.is_some())
+        .collect();
+    // After the crash the client has gone to the other server.
+    assert_eq!(noticed, [false, true, true]);
 }

@@ -12,8 +12,8 @@ use crate::{Cause, Event, Instant, sim::Fault};
 
 /// After a fault is over, its consequences may still arrive for so long.
 const GRACE: Duration = Duration::from_secs(1);
-/// The consequences of a fault that happens at one instant may be so late: a connection that has died
-/// without a word is found out by a timeout.
+/// The consequences of connections that have died without a word may be so late: they are found out by
+/// a timeout.
 const AFTERMATH: Duration = Duration::from_secs(60);
 /// What was usual before a fault is taken from so long at least.
 const BEFORE: Duration = Duration::from_secs(10);
@@ -305,13 +305,24 @@ const fn may_cause(fault: Fault, cause: Cause) -> bool {
 
 impl Timeline {
     pub(super) fn inquiry<'a>(&'a self, index: usize, window: &'a Window) -> Inquiry<'a> {
-        let struck = |lane: usize| match window.place {
-            Place::Lane(place) => lane == place,
-            Place::All => true,
-            Place::List | Place::Client => false,
+        let is_instant = window.occurrence.fault.is_instant();
+        let struck = |(place, lane): (usize, &Lane)| {
+            let meant = match window.place {
+                Place::Lane(meant) => place == meant,
+                Place::All => true,
+                Place::List | Place::Client => false,
+            };
+            // What happens at one instant strikes the connections of that instant.
+            let band = lane.at(window.began);
+            let up = band.is_some_and(|band| band.state == State::Ready || band.state.is_setup());
+            meant && (up || !is_instant)
         };
-        let struck: Vec<bool> = (0..self.lanes.len()).map(struck).collect();
-        let (over, felt) = match window.occurrence.fault.is_instant() {
+        let struck: Vec<bool> = self.lanes.iter().enumerate().map(struck).collect();
+        let aftermath = match window.occurrence.fault {
+            Fault::HalfOpen => AFTERMATH,
+            _ => GRACE,
+        };
+        let (over, felt) = match is_instant {
             false => {
                 let over = window.ended_or(self.ends);
                 (over, over + GRACE)
@@ -326,10 +337,10 @@ impl Timeline {
                 let losses = lanes.filter_map(|(lane, _)| {
                     let mut bands = lane.bands.iter().filter(|band| band.state == State::Ready);
                     let lost = bands.find(|band| band.to >= window.began)?;
-                    Some(lost.to.min(window.began + AFTERMATH))
+                    Some(lost.to.min(window.began + aftermath))
                 });
                 let over = losses.max().unwrap_or(window.began).min(self.ends);
-                (over, window.began + AFTERMATH)
+                (over, over + GRACE)
             }
         };
         Inquiry {
