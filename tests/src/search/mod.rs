@@ -5,7 +5,7 @@
 //! are over steps, and the checkers that know them keep books, which a state must carry and its
 //! fingerprint must not. What is left is a queue and a set.
 //!
-//! In each state every move of the [`Environment`] is tried, with all checkers of the simulator and the
+//! In each state every move of the environment is tried, with all checkers of the simulator and the
 //! audit of the core behind it. The books that a checker brings to a step are those of the first, and so of
 //! a shortest, path to the state: two paths into one state are judged up to there, each by its own books,
 //! and beyond by the first one's.
