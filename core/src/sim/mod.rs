@@ -104,7 +104,7 @@
 //! at 15.004242108s, seed 1; the last steps:
 //! (…)
 //!
-//! A test that fails so:
+//! A test that fails so, to be pasted and run by `cargo test seed_1`:
 //!
 //! #[test]
 //! fn seed_1() {

@@ -11,8 +11,9 @@ use crate::{ConfigError, Deadline, Instant, sim::schedule::Schedule};
 /// `Debug` gives it too, so that an `unwrap` shows it.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[error(
-    "{what}\nat {at}, seed {}; the last steps:{past}\n\nA test that fails so:\n\n{test}",
-    schedule.seed
+    "{what}\nat {at}, seed {seed}; the last steps:{past}\n\n\
+     A test that fails so, to be pasted and run by `cargo test seed_{seed}`:\n\n{test}",
+    seed = schedule.seed
 )]
 #[non_exhaustive]
 pub struct Failure {
