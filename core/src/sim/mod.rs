@@ -125,10 +125,10 @@
 //! # What is simulated
 //!
 //! Connections, not packets. A connection is two pipes of bytes with a latency, a window of 64 KiB for
-//! what clients send, and, if a fault says so, a bandwidth or a crumbling of what is read and written. What TCP does is done:
-//! a lost dial is sent again, bytes that a partition holds back arrive when it is over, a system that
-//! does not know a connection resets it, and one that gets no acknowledgement gives it up after a
-//! quarter of an hour. Names, lists of servers and clocks that jump are simulated as well; [`Fault`]
+//! what clients send, and, if a fault says so, a bandwidth or a crumbling of what is read and written.
+//! What TCP does is done: a lost dial is sent again, bytes that a partition holds back arrive when it is
+//! over, a system that does not know a connection resets it, and one whose bytes do not arrive gives it
+//! up after a quarter of an hour. Names, lists of servers and clocks that jump are simulated as well; [`Fault`]
 //! has the whole list. Not simulated: loss and order of packets, TLS, keepalives of the kernel.
 //!
 //! # Determinism
