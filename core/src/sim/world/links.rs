@@ -162,11 +162,12 @@ impl World {
         if link.is_dead || condition.blocks_to_server() {
             return;
         }
-        link.unacknowledged = None;
         if let Some(at) = link.to_server.arrive(self.now, condition.piece) {
             let at = at.max(self.now + PIECE);
             self.events.add(at, Due::ToServer(id));
         }
+        // Of what is still on its way the time begins anew, as with each acknowledgement.
+        link.unacknowledged = link.to_server.has_transit().then_some(self.now);
         match link.side {
             Side::Open(_) => self.serve(id),
             // Nobody is there who knows this connection.

@@ -165,6 +165,11 @@ impl Pipe {
         None
     }
 
+    /// Whether bytes are on their way.
+    pub(super) fn has_transit(&self) -> bool {
+        !self.transit.is_empty()
+    }
+
     /// The bytes that have arrived.
     pub(super) fn arrived(&self) -> &[u8] {
         &self.bytes[..self.arrived]
