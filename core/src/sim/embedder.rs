@@ -98,6 +98,11 @@ impl<P: Protocol> Embedder<P> {
         self.done.as_mut().map(mem::take).unwrap_or_default()
     }
 
+    /// Whether it is being shut down, or was.
+    pub(super) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.end != End::NotYet
     }

@@ -24,6 +24,8 @@ pub struct Explored {
     pub simulated: Duration,
     /// Inputs and outputs of all clients' cores.
     pub events: u64,
+    /// How many times a rule has looked at a step of a core.
+    pub checks: u64,
     /// How many faults of each kind have begun.
     pub faults: BTreeMap<&'static str, u64>,
     /// How many pairs of faults overlapped in time.
@@ -106,6 +108,7 @@ impl Explored {
         self.runs += 1;
         self.simulated += run.ended - Instant::ORIGIN;
         self.events += run.events;
+        self.checks += run.checks;
         self.overlaps += schedule.overlaps() as u64;
         for (kind, count) in &run.faults {
             *self.faults.entry(kind).or_default() += count;

@@ -24,6 +24,7 @@ struct State {
     /// Those of the core come with the first step.
     checkers: Vec<Box<dyn Checker>>,
     recent: VecDeque<Step>,
+    checks: u64,
     broken: Option<Violation>,
 }
 
@@ -44,6 +45,7 @@ impl Watch {
         Self(Arc::new(Mutex::new(State {
             checkers: extra,
             recent: VecDeque::new(),
+            checks: 0,
             broken: None,
         })))
     }
@@ -56,6 +58,11 @@ impl Watch {
             violation,
             steps: state.recent.iter().cloned().collect(),
         })
+    }
+
+    /// How many times a rule has looked at a step.
+    pub(super) fn checks(&self) -> u64 {
+        self.state().checks
     }
 
     /// The last steps.
@@ -88,6 +95,8 @@ impl Observer for Watch {
                 state.recent.pop_front();
             }
             state.recent.push_back(step.clone());
+            let rules = state.checkers.iter().map(|checker| checker.rules());
+            state.checks += rules.sum::<usize>() as u64;
             state.check(|checker| checker.after_step(step, cluster), cluster);
         }
     }

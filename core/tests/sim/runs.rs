@@ -287,3 +287,47 @@ fn an_application_that_lets_no_time_pass_within_a_call_is_stuck() {
     let failure = simulation.run(&Schedule::new(1, 1, s(1))).unwrap_err();
     assert!(matches!(failure.what, Wrong::Stuck { .. }), "{failure}");
 }
+
+/// After a restart it knows no session, and says so once.
+#[derive(Default)]
+struct Forgetful {
+    has_forgotten: bool,
+}
+
+impl Server for Forgetful {
+    fn read(&mut self, _: u64, input: &mut BytesMut, answers: &mut Answers) {
+        while let Ok(Some(frame)) = Frame::decode(input, 1024) {
+            let mut bytes = BytesMut::new();
+            let status = match std::mem::take(&mut self.has_forgotten) {
+                true => Status::SessionOver,
+                false => Status::Ok,
+            };
+            match frame.kind {
+                Kind::Hello => Frame::hello_answer(status, 0).encode(&mut bytes),
+                _ => Frame::reply(frame.id, frame.body).encode(&mut bytes),
+            }
+            answers.send(ms(1), bytes);
+        }
+    }
+
+    fn restart(&mut self) {
+        self.has_forgotten = true;
+    }
+}
+
+#[test]
+fn a_client_that_ends_with_its_session_is_replaced_where_the_simulation_says_so() {
+    let simulation = || {
+        Simulation::new(LengthPrefixed::new, |_| Forgetful::default())
+            .workload(|_| Load::every(s(1), |_| "ping".into()))
+    };
+    let schedule = Schedule::new(1, 1, s(60)).fault(s(10), s(10), Target::Server(0), Fault::Crash);
+    let alone = run(&simulation(), &schedule);
+    assert_eq!(alone.stats.len(), 1);
+    assert!(alone.ended < Instant::ORIGIN + s(30), "{}", alone.ended);
+    let replaced = run(&simulation().reopens(), &schedule);
+    assert_eq!(replaced.stats.len(), 2);
+    assert_eq!(replaced.stats[0], alone.stats[0]);
+    assert!(replaced.stats[1].succeeded > 30, "{:?}", replaced.stats[1]);
+    assert!(replaced.ended >= Instant::ORIGIN + s(60));
+}

@@ -81,13 +81,14 @@ pub fn simulation(seed: u64) -> Simulation<Speaker> {
         let sessions = sessions.borrow().clone();
         Listener::new(dialect, number, known.clone(), chance, sessions)
     };
-    let application = move |_| {
-        let chance = Chance::new(seed, For::Application as u64);
+    let application = move |number: u32| {
+        let chance = Chance::new(seed, u64::from(number) << 32 | For::Application as u64);
         Application::new(chance, list.clone(), has_lists, is_strict)
     };
     let simulation = Simulation::new(move || Speaker::new(dialect), server)
         .config(config)
         .workload(application)
+        .reopens()
         .made_by(format!("redial_tests::lab::simulation({seed})"))
         .finally("all requests are complete", |run| {
             let mut all = run.stats.iter();

@@ -86,6 +86,11 @@ pub trait Checker: Send + Sync {
     /// What does not hold.
     fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation>;
 
+    /// How many rules it looks after, for [`Run::checks`](super::Run::checks). Default: one.
+    fn rules(&self) -> usize {
+        1
+    }
+
     /// Called once, when the run is over: the cluster was shut down and has had the time of its drain.
     ///
     /// # Errors
@@ -190,6 +195,10 @@ impl Rules {
 }
 
 impl Checker for Rules {
+    fn rules(&self) -> usize {
+        self.rules.len()
+    }
+
     fn after_step(&mut self, step: &Step, cluster: &Cluster) -> Result<(), Violation> {
         let Self { ledger, rules } = self;
         let seen = Seen {

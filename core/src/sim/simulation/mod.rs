@@ -57,6 +57,7 @@ pub struct Simulation<P: Protocol> {
     latency: Duration,
     jitter: Duration,
     drain: Duration,
+    reopens: bool,
     made_by: String,
     traced: bool,
     checked: bool,
@@ -92,10 +93,12 @@ pub struct Outcome<'a, P: Protocol> {
 pub struct Run {
     /// All that happened; empty unless the simulation is [traced](Simulation::traced).
     pub trace: Trace,
-    /// The counters of each client at its end.
+    /// The counters of each client at its end, in the order of their numbers.
     pub stats: Vec<Stats>,
     /// Inputs and outputs of all clients' cores.
     pub events: u64,
+    /// How many times a rule has looked at a step of a core.
+    pub checks: u64,
     /// How many faults of each kind have begun.
     pub faults: BTreeMap<&'static str, u64>,
     /// When the last client had ended.
@@ -119,6 +122,7 @@ impl<P: Protocol + 'static> Simulation<P> {
             latency: Duration::from_millis(1),
             jitter: Duration::from_micros(200),
             drain: Duration::from_secs(5),
+            reopens: false,
             made_by: "simulation()".to_string(),
             traced: false,
             checked: true,
@@ -172,6 +176,18 @@ impl<P: Protocol + 'static> Simulation<P> {
     #[must_use]
     pub fn drain(self, drain: Duration) -> Self {
         Self { drain, ..self }
+    }
+
+    /// When a client ends by itself, as it does when its session is over
+    /// ([`ConfigBuilder::one_session`](crate::ConfigBuilder::one_session)), a new one takes its place at
+    /// once, as in an application that goes on. It has the next free number, which the workload is
+    /// made by too, and counters of its own in [`Run::stats`]. Default: no.
+    #[must_use]
+    pub fn reopens(self) -> Self {
+        Self {
+            reopens: true,
+            ..self
+        }
     }
 
     /// The expression that makes this simulation, for the test that a [`Failure`] has ready. Default:

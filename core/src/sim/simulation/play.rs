@@ -37,6 +37,8 @@ pub(super) struct Play<'a, P: Protocol> {
     /// Of the clients, unless nothing is checked.
     watches: Vec<Watch>,
     seen: Arc<Mutex<Seen>>,
+    /// The clients' own.
+    seeds: Rng,
     /// How many clients have not ended.
     running: usize,
     /// How many events there were at this instant.
@@ -62,40 +64,46 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
                 trace: simulation.traced.then(Trace::default),
                 events: 0,
             })),
-            running: simulation.clients as usize,
+            seeds: Rng::new(schedule.seed, Stream::Clients),
+            running: 0,
             at_this_instant: 0,
         };
-        let mut seeds = Rng::new(schedule.seed, Stream::Clients);
-        for number in 0..simulation.clients {
-            let watch = simulation.checked.then(|| {
-                let checkers = simulation.checkers.iter().map(|new| new());
-                Watch::new(checkers.collect())
-            });
-            play.watches.extend(watch.clone());
-            let client = Client::observe(
-                (simulation.protocol)(),
-                simulation.config.clone(),
-                seeds.next(),
-                play.world.now,
-                Box::new(Tap::new(number, Arc::clone(&play.seen), watch)),
-            );
-            let client = client.map_err(|error| play.failure(Wrong::Config(error)))?;
-            let workload = (simulation.workload)(number);
-            let lists = simulation.config.sources().is_empty();
-            let named = simulation.named;
-            let mut embedder = Embedder::new(number, client, workload, named, lists);
-            if !simulation.properties.is_empty() {
-                embedder.keep_outcomes();
-            }
-            play.clients.push(embedder);
+        for _ in 0..simulation.clients {
+            play.add_client()?;
         }
         Ok(play)
     }
 
+    fn add_client(&mut self) -> Result<(), Box<Failure>> {
+        let simulation = self.simulation;
+        let number = self.clients.len() as u32;
+        let watch = simulation.checked.then(|| {
+            let checkers = simulation.checkers.iter().map(|new| new());
+            Watch::new(checkers.collect())
+        });
+        self.watches.extend(watch.clone());
+        let client = Client::observe(
+            (simulation.protocol)(),
+            simulation.config.clone(),
+            self.seeds.next(),
+            self.world.now,
+            Box::new(Tap::new(number, Arc::clone(&self.seen), watch)),
+        );
+        let client = client.map_err(|error| self.failure(Wrong::Config(error)))?;
+        let workload = (simulation.workload)(number);
+        let lists = simulation.config.sources().is_empty();
+        let mut embedder = Embedder::new(number, client, workload, simulation.named, lists);
+        if !simulation.properties.is_empty() {
+            embedder.keep_outcomes();
+        }
+        self.clients.push(embedder);
+        self.running += 1;
+        Ok(())
+    }
+
     pub(super) fn play(mut self) -> Result<Run, Box<Failure>> {
         for number in 0..self.clients.len() {
-            self.clients[number].start(&mut self.world);
-            self.check(number)?;
+            self.start(number)?;
         }
         let end = Instant::ORIGIN + self.schedule.lasts;
         while self.running > 0 && self.world.next().is_some_and(|at| at < end) {
@@ -138,6 +146,7 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
                 .map(|client| client.client().cluster().stats())
                 .collect(),
             events: seen.events,
+            checks: self.watches.iter().map(Watch::checks).sum(),
             faults: core::mem::take(&mut self.world.fired),
             ended: self.world.now,
         }
@@ -175,17 +184,24 @@ impl<'a, P: Protocol + 'static> Play<'a, P> {
     fn look_at(&mut self, number: usize) -> Result<(), Box<Failure>> {
         let outcomes = self.clients[number].take_outcomes();
         self.check_outcomes(number as u32, outcomes)?;
-        self.ended(number);
-        self.check(number)
-    }
-
-    fn ended(&mut self, number: usize) {
-        if self.clients[number].takes_end() {
+        let has_ended = self.clients[number].takes_end();
+        if has_ended {
             self.running -= 1;
             if let Some(watch) = self.watches.get(number) {
                 watch.end(self.world.now, self.clients[number].client().cluster());
             }
         }
+        self.check(number)?;
+        if has_ended && self.simulation.reopens && !self.clients[number].is_over() {
+            self.add_client()?;
+            self.start(self.clients.len() - 1)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, number: usize) -> Result<(), Box<Failure>> {
+        self.clients[number].start(&mut self.world);
+        self.check(number)
     }
 
     fn check_outcomes(&self, client: u32, done: Vec<Done<P::Reply>>) -> Result<(), Box<Failure>> {
