@@ -409,3 +409,17 @@ fn fallback_nodes_that_join_by_the_clock_may_move_a_sticky_client_with_its_reque
     });
     assert!(moved.is_some(), "two in three move");
 }
+
+/// 7.6, 4.6: a kept key with a new endpoint starts fresh, whichever list says so.
+#[test]
+fn a_throttle_ends_with_the_endpoint_that_a_fallback_list_replaces() {
+    let mut s = Script::empty(build(config()), 0);
+    s.set_fallback(&["k=10.0.0.8:1"]).submit(any()).whatever();
+    s.connected(0).ready(0).written(0).reply(0).whatever();
+    s.throttled(0, 50_000).gives(&[]);
+    s.submit(any()).gives(&[]);
+    s.set_fallback(&["k=10.0.0.9:1"])
+        .gives(&["close n0", "connect n0"]);
+    s.connected(0).ready(0);
+    s.gives(&["handshake n0", "write n0 r1"]);
+}

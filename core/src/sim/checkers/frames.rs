@@ -158,7 +158,9 @@ impl Frames {
                     }
                 }
             }
-            Call::SetNodes(_) | Call::Refreshed(..) => self.throttled.clear(),
+            Call::SetNodes(_) | Call::SetFallback(_) | Call::Refreshed(..) => {
+                self.throttled.clear();
+            }
             _ => {}
         }
     }
