@@ -18,7 +18,7 @@ use crate::{
 const MAX_FRAME: usize = 200;
 
 /// However what is read and written is split, the same comes of it, and each request that was accepted
-/// completes once. The first byte chooses the protocol, the rest are [`turns`].
+/// completes once. The first byte chooses the protocol, the rest are `turns`.
 pub fn byte_layer(data: &[u8]) {
     let Some((&protocol, data)) = data.split_first() else {
         return;

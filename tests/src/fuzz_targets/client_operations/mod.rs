@@ -1,7 +1,11 @@
 mod operation;
 mod server;
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    time::Duration,
+};
 
 use arbitrary::{Arbitrary, Unstructured};
 use redial::{
@@ -61,10 +65,14 @@ struct Embedder {
     now: Instant,
     /// Whether the outputs of the last operation were taken.
     drained: bool,
+    /// Those of the next will not be.
+    leaves_outputs: bool,
     ids: Ids,
     servers: BTreeMap<ConnectionId, Server>,
-    /// Those that the client has, and whether they are up.
-    connections: BTreeMap<ConnectionId, bool>,
+    /// Those that the client has.
+    connections: BTreeSet<ConnectionId>,
+    /// Those that were told to be up when the client had them.
+    up: BTreeSet<ConnectionId>,
     /// Those that have ended while outputs waited, which may be about them.
     ended: Vec<ConnectionId>,
     /// Those that are not complete, with their numbers.
@@ -113,9 +121,11 @@ impl Embedder {
             watch,
             now,
             drained: true,
+            leaves_outputs: false,
             ids: Ids::default(),
             servers: BTreeMap::new(),
-            connections: BTreeMap::new(),
+            connections: BTreeSet::new(),
+            up: BTreeSet::new(),
             ended: Vec::new(),
             open: BTreeMap::new(),
             submitted: 0,
@@ -125,11 +135,14 @@ impl Embedder {
 
     fn perform(&mut self, operation: Operation) {
         if matches!(operation, Operation::Undrained) {
-            self.drained = false;
+            self.leaves_outputs = true;
             return;
         }
         self.act(operation);
-        self.drain();
+        match std::mem::take(&mut self.leaves_outputs) {
+            true => self.drained = false,
+            false => self.drain(),
+        }
     }
 
     fn act(&mut self, operation: Operation) {
@@ -215,19 +228,19 @@ impl Embedder {
     fn act_on(&mut self, connection: ConnectionId, operation: Operation) {
         let now = self.now;
         let server = self.servers.entry(connection).or_default();
+        // Also one that it has not told of yet.
+        let is_known = self.client.cluster().connection(connection).is_some();
         match operation {
             Operation::Connected(_) => {
                 let connected = TransportInput::Connected { connection };
                 self.client.handle_input(now, connected);
-                if let Some(is_up) = self.connections.get_mut(&connection) {
-                    *is_up = true;
-                }
+                self.up.extend(is_known.then_some(connection));
             }
             Operation::ConnectFailed(_, error) => {
                 let error = error.into();
                 let failed = TransportInput::ConnectFailed { connection, error };
                 self.client.handle_input(now, failed);
-                if self.connections.get(&connection) == Some(&false) {
+                if is_known && !self.up.contains(&connection) {
                     self.ended(connection);
                 }
             }
@@ -235,7 +248,9 @@ impl Embedder {
                 let error = error.into();
                 let closed = TransportInput::Closed { connection, error };
                 self.client.handle_input(now, closed);
-                self.ended(connection);
+                if is_known {
+                    self.ended(connection);
+                }
             }
             Operation::WriteBlocked(_) => {
                 let blocked = TransportInput::WriteBlocked { connection };
@@ -267,7 +282,7 @@ impl Embedder {
 
     fn ended(&mut self, connection: ConnectionId) {
         match self.drained {
-            true => drop(self.connections.remove(&connection)),
+            true => _ = self.connections.remove(&connection),
             false => self.ended.push(connection),
         }
     }
@@ -351,14 +366,15 @@ impl Embedder {
             ClientAction::Resolve { attempt, .. } => self.ids.attempts.push(attempt),
             ClientAction::Connect { connection, .. } => {
                 self.ids.connections.push(connection);
-                assert_eq!(self.connections.insert(connection, false), None);
+                assert!(self.connections.insert(connection), "{action:?}");
                 self.servers.insert(connection, Server::default());
             }
             ClientAction::Transmit { connection } => {
-                assert_eq!(self.connections.get(&connection), Some(&true), "{action:?}");
+                assert!(self.connections.contains(&connection), "{action:?}");
+                assert!(self.up.contains(&connection), "{action:?}");
             }
             ClientAction::Close { connection } | ClientAction::Abort { connection } => {
-                assert!(self.connections.remove(&connection).is_some(), "{action:?}");
+                assert!(self.connections.remove(&connection), "{action:?}");
             }
             ClientAction::Refresh { refresh, .. } => self.ids.refreshes.push(refresh),
             _ => {}

@@ -52,7 +52,7 @@ pub(super) enum Operation {
     ToDeadline,
     /// The clock goes back.
     Back(Time),
-    /// The next operation comes before the outputs of the last are taken.
+    /// The outputs of the next operation wait until after the one behind it.
     Undrained,
 }
 
