@@ -3,7 +3,7 @@
 use redial::{
     Cause,
     Certainty::PossiblyWritten,
-    CloseError, ConnectError, Event, NodeState, Reason, RequestOptions, Stage,
+    CloseError, ConnectError, Event, Limit, NodeState, Reason, RequestOptions, Stage,
     client::{
         TransportInput,
         length_prefixed::{Frame, Status},
@@ -376,6 +376,18 @@ fn a_blocked_transport_is_passed_over_until_it_takes_bytes_again() {
     rig.client.transmitted(rig.now, blocked, waiting);
     rig.submit("again", ANY);
     assert_eq!(load(&rig, blocked), Some(2));
+}
+
+#[test]
+fn a_transport_that_is_not_up_cannot_be_blocked() {
+    let mut rig = Rig::dialling(1, config().max_idle(Limit::Never));
+    let c = rig.connects()[0];
+    let blocked = TransportInput::WriteBlocked { connection: c };
+    rig.client.handle_input(rig.now, blocked);
+    rig.drain();
+    rig.make_ready(c);
+    rig.pass(ms(3_600_000));
+    assert_eq!(rig.seen(), [], "no stall ends it");
 }
 
 #[test]

@@ -1,11 +1,19 @@
 //! What a fuzzer runs on arbitrary bytes. Each panics if a property does not hold, and is a plain
 //! function, so that a test can replay what a fuzzer has found.
 
+mod byte_layer;
+mod client_operations;
 mod connect_string;
 mod dynamic_config;
+mod schedule;
+mod server_list;
 
+pub use byte_layer::byte_layer;
+pub use client_operations::client_operations;
 pub use connect_string::connect_string;
 pub use dynamic_config::dynamic_config;
+pub use schedule::schedule;
+pub use server_list::server_list;
 
 use redial::{Endpoint, ParseError};
 
@@ -13,9 +21,13 @@ use redial::{Endpoint, ParseError};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 2] = [
+pub const TARGETS: [Target; 6] = [
+    ("byte_layer", byte_layer),
+    ("client_operations", client_operations),
     ("connect_string", connect_string),
     ("dynamic_config", dynamic_config),
+    ("schedule", schedule),
+    ("server_list", server_list),
 ];
 
 /// Each endpoint of a list is there once and reads as itself.

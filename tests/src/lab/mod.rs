@@ -19,7 +19,7 @@ mod dialect;
 mod protocol;
 mod server;
 mod tally;
-mod wire;
+pub(crate) mod wire;
 
 use std::{cell::RefCell, time::Duration};
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 const MAX: usize = 64 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum ToServer {
+pub(crate) enum ToServer {
     /// With the session that is to be resumed.
     Hello(Option<u64>),
     Request {
@@ -28,7 +28,7 @@ pub(super) enum ToServer {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum ToClient {
+pub(crate) enum ToClient {
     Welcome {
         limit: Option<u32>,
         session: Option<(u64, Duration)>,
@@ -60,13 +60,13 @@ pub struct Request {
     pub encodable: bool,
 }
 
-pub(super) fn say(out: &mut BytesMut, what: &impl Serialize) {
+pub(crate) fn say(out: &mut BytesMut, what: &impl Serialize) {
     let text = serde_json::to_vec(what).expect("it can be written");
     put_frame(out, MAX, |out| out.put_slice(&text)).expect("it is short");
 }
 
 /// The next that is whole.
-pub(super) fn hear<T: DeserializeOwned>(input: &mut BytesMut) -> Result<Option<T>, Malformed> {
+pub(crate) fn hear<T: DeserializeOwned>(input: &mut BytesMut) -> Result<Option<T>, Malformed> {
     let Some(frame) = take_frame(input, MAX)? else {
         return Ok(None);
     };

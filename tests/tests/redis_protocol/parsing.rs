@@ -194,6 +194,19 @@ fn a_frame_over_the_limit_is_refused_when_it_is_announced() {
 }
 
 #[test]
+fn what_is_wrong_with_a_line_over_the_limit_does_not_depend_on_how_much_of_it_is_there() {
+    let line = [&[b'+'; 150][..], b"\n"].concat();
+    for piece in [1, 99, 100, 101, 150, 151] {
+        let mut rig = Rig::ready(Redis::new().max_frame(100), b"%0\r\n");
+        let seen: Vec<_> = line
+            .chunks(piece)
+            .flat_map(|piece| rig.read(piece))
+            .collect();
+        assert_eq!(seen[0], Seen::Malformed("frame over the limit"), "{piece}");
+    }
+}
+
+#[test]
 fn values_nest_64_deep_and_no_deeper() {
     let nested = |levels: usize| format!("{}_\r\n", "*1\r\n".repeat(levels)).into_bytes();
     assert_eq!(reply(&[&nested(64)]).len(), 1);

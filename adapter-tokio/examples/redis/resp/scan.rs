@@ -39,7 +39,12 @@ impl Scanner {
         max_frame: usize,
     ) -> Result<Option<Bytes>, Malformed> {
         while self.awaited > 0 {
-            let Some((token, line_end)) = token(input, self.at, self.line_searched)? else {
+            // What is wrong with a line over the limit must not depend on how much of it is there.
+            let within = &input[..input.len().min(max_frame)];
+            let Some((token, line_end)) = token(within, self.at, self.line_searched)? else {
+                if input.len() > max_frame {
+                    return Err(Malformed("frame over the limit"));
+                }
                 self.line_searched = input.len();
                 return Ok(None);
             };

@@ -255,7 +255,7 @@ impl Ledger {
             }
             Input::WriteBlocked { connection } => {
                 if let Some(entry) = self.connections.get_mut(&connection) {
-                    entry.blocked = true;
+                    entry.blocked |= entry.up;
                 }
             }
             Input::WriteProgress { connection } => self.unblock(connection),
