@@ -194,6 +194,7 @@ impl Cluster {
     /// The node where the request may not be written yet: an earlier frame of it is still under way
     /// there (4.5).
     pub(crate) fn barred_node(&self, r: u32) -> Option<u32> {
+        mutant!(WritesBesideItself => return None);
         let (id, serial) = self.extra(r)?.barred?;
         let connection = self.connections.get(id.index, id.generation)?;
         self.flight_of(id.index, serial)?;
