@@ -75,6 +75,14 @@ mutants! {
     LosesTarget,
     /// What is not idempotent is tried again as if it were.
     RetriesUnsafe,
+    /// A retry is written to where its unfinished frame is.
+    WritesBesideItself,
+    /// There is no limit on attempts.
+    IgnoresMaxAttempts,
+    /// Retries cost nothing.
+    IgnoresRetryBudget,
+    /// An unhealthy connection stays so.
+    NeverHeals,
     /// A serial is left out.
     SkipsSerial,
     /// The peer's limit of requests in flight is ignored.

@@ -94,6 +94,30 @@ fn under_keep_a_retry_waits_for_its_own_unfinished_frame() {
     s.at(31_500).done(0).gives(&["write n0 r0"]);
 }
 
+/// 4.5: and neither the next one, whatever became of the frame between.
+#[test]
+fn under_keep_a_later_retry_too_waits_for_an_unfinished_frame() {
+    for second_is_whole in [true, false] {
+        let mut s = ready(exact().write_timeout(Limit::Never), TWO);
+        s.at(0).submit(any().idempotent());
+        let first = written_to(&mut s);
+        s.started(0).at(30_000).tick().gives(&[]);
+        s.at(31_000).tick();
+        assert_eq!(written_to(&mut s), 1 - first);
+        match second_is_whole {
+            true => s.written(0),
+            false => s.started(0),
+        };
+        s.at(61_000).tick().gives(&[]);
+        s.at(63_000).tick();
+        if second_is_whole {
+            assert_eq!(written_to(&mut s), 1 - first);
+        } else {
+            s.gives(&[]);
+        }
+    }
+}
+
 /// 4.5, K43: `Disconnect`: the connection is closed, the others on it are settled as disconnected.
 #[test]
 fn under_disconnect_a_timed_out_attempt_closes_the_connection() {

@@ -202,7 +202,7 @@ impl Cluster {
             || self
                 .any_queue
                 .iter()
-                .all(|(_, r)| self.barred_node(r).is_some())
+                .all(|(_, r)| !self.barred_nodes(r).is_empty())
     }
 
     fn audit_counts(&self) -> Result<(), String> {

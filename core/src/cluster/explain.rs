@@ -119,7 +119,7 @@ impl Cluster {
         if let Some(until) = retry.and_then(|timer| self.timers.deadline(timer)) {
             return Why::RetryBackoff(until);
         }
-        if self.barred_node(r) == Some(n) {
+        if self.barred_nodes(r).contains(&n) {
             return Why::OwnFrameUnfinished;
         }
         let refused = request.target().is_none() && self.any_is_refused();

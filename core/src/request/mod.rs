@@ -17,6 +17,7 @@ mod timeout;
 pub(crate) use attempt_deadlines::{AttemptDeadlines, AttemptLinks};
 pub(crate) use flight::{Flight, FlightState};
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::{
@@ -67,9 +68,9 @@ pub(crate) struct Extra {
     pub(crate) avoid: Option<NodeId>,
     /// The connection that it stays with while its node is Ready by it.
     pub(crate) stay: Option<ConnectionId>,
-    /// The frame of an earlier attempt that its connection has not wholly accepted: it is not
-    /// written there before.
-    pub(crate) barred: Option<(ConnectionId, u32)>,
+    /// Frames of earlier attempts that their connections had not wholly accepted: it is not written
+    /// there before.
+    pub(crate) barred: Vec<(ConnectionId, u32)>,
     /// The node where it last was, or whose failure concerned it last, and that failure.
     pub(crate) last_node: Option<NodeId>,
     pub(crate) last_ending: Option<Ending>,
@@ -199,7 +200,7 @@ impl Extra {
             budget_exhausted: false,
             avoid: None,
             stay: None,
-            barred: None,
+            barred: Vec::new(),
             last_node: target,
             last_ending: None,
             retry_timer: TimerSlot::UNARMED,
@@ -236,10 +237,11 @@ impl Extra {
             generation: 0,
         };
         to.connection(stay.unwrap_or(none));
-        let (connection, serial) = barred.unwrap_or((none, 0));
-        if to.connection(connection) {
-            to.serial(connection.index, serial);
-        }
+        to.all(barred.iter(), |to, &(connection, serial)| {
+            if to.connection(connection) {
+                to.serial(connection.index, serial);
+            }
+        });
     }
 }
 

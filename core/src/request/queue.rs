@@ -1,7 +1,9 @@
 //! Who gets a free slot (SEMANTICS 4.2, 5.1).
 
+use alloc::vec::Vec;
+
 use super::Place;
-use crate::{Cluster, collections::NONE, node::Phase, select::Standing};
+use crate::{Cluster, ConnectionId, collections::NONE, node::Phase, select::Standing};
 
 impl Cluster {
     /// Tells selection what it must know of a node after its connection changed.
@@ -89,7 +91,7 @@ impl Cluster {
         if !usual {
             return false;
         }
-        let Some(n) = self.pick_for_any(None, None) else {
+        let Some(n) = self.pick_for_any(None, &[]) else {
             self.refused_at = Some(self.ready.version());
             return false;
         };
@@ -114,9 +116,9 @@ impl Cluster {
     }
 
     /// The policy's choice among the nodes that can take a request.
-    fn pick_for_any(&mut self, avoided: Option<u32>, barred: Option<u32>) -> Option<u32> {
+    fn pick_for_any(&mut self, avoided: Option<u32>, barred: &[u32]) -> Option<u32> {
         if self.sticky.is_some() {
-            let own = self.sticks_to().filter(|&own| barred != Some(own));
+            let own = self.sticks_to().filter(|own| !barred.contains(own));
             return own.filter(|&own| self.ready.standing(own).is_some());
         }
         let rng = &mut self.selection_rng;
@@ -134,13 +136,13 @@ impl Cluster {
         let avoided = extra.and_then(|extra| extra.avoid);
         let alive = |node: &crate::NodeId| self.nodes.get(node.index, node.generation).is_some();
         let avoided = avoided.filter(alive).map(|node| node.index);
-        let barred = self.barred_node(r);
+        let barred = self.barred_nodes(r);
         let probes = match request.idempotent && self.sticky.is_none() {
-            true => self.node_to_probe().filter(|&n| barred != Some(n)),
+            true => self.node_to_probe().filter(|n| !barred.contains(n)),
             false => None,
         };
-        let Some(n) = probes.or_else(|| self.pick_for_any(avoided, barred)) else {
-            self.refused_at = barred.is_none().then(|| self.ready.version());
+        let Some(n) = probes.or_else(|| self.pick_for_any(avoided, &barred)) else {
+            self.refused_at = barred.is_empty().then(|| self.ready.version());
             return self.put_aside(r);
         };
         let seq = self.requests[r].seq;
@@ -162,7 +164,7 @@ impl Cluster {
     fn place_bound(&mut self, r: u32, n: u32) {
         if self.is_overdue(r) {
             self.set_overdue(r);
-        } else if self.barred_node(r) == Some(n) {
+        } else if self.barred_nodes(r).contains(&n) {
             self.put_aside(r);
         } else {
             self.take_from_queue(r);
@@ -191,13 +193,30 @@ impl Cluster {
         }
     }
 
-    /// The node where the request may not be written yet: an earlier frame of it is still under way
+    /// The nodes where the request may not be written yet: an earlier frame of it is still under way
     /// there (4.5).
-    pub(crate) fn barred_node(&self, r: u32) -> Option<u32> {
-        let (id, serial) = self.extra(r)?.barred?;
-        let connection = self.connections.get(id.index, id.generation)?;
-        self.flight_of(id.index, serial)?;
-        (connection.phase == Phase::Ready).then_some(connection.node.index)
+    pub(crate) fn barred_nodes(&self, r: u32) -> Vec<u32> {
+        mutant!(WritesBesideItself => return Vec::new());
+        let frames = self.extra(r).map_or(&[][..], |extra| &extra.barred);
+        let node = |frame: &(ConnectionId, u32)| {
+            let connection = &self.connections[frame.0.index];
+            (connection.phase == Phase::Ready).then_some(connection.node.index)
+        };
+        let under_way = frames.iter().filter(|frame| self.is_under_way(frame));
+        under_way.filter_map(node).collect()
+    }
+
+    /// The request leaves this frame behind.
+    pub(crate) fn bar(&mut self, r: u32, frame: (ConnectionId, u32)) {
+        let mut barred = core::mem::take(&mut self.extra_mut(r).barred);
+        barred.retain(|frame| self.is_under_way(frame));
+        barred.push(frame);
+        self.extra_mut(r).barred = barred;
+    }
+
+    fn is_under_way(&self, &(id, serial): &(ConnectionId, u32)) -> bool {
+        let connection = self.connections.get(id.index, id.generation);
+        connection.is_some() && self.flight_of(id.index, serial).is_some()
     }
 
     /// A request whose deadline, or whose time in the queue, has passed is never handed over; it

@@ -89,7 +89,8 @@ impl Cluster {
         let extra = self.extra_mut(r);
         extra.charged = extra.charged.saturating_add(1);
         let (charged, mut last_backoff) = (extra.charged, extra.last_backoff);
-        if self.config.max_attempts.is_some_and(|max| charged >= max) {
+        let max = self.config.max_attempts;
+        if max.is_some_and(|max| charged >= max) && !mutant!(IgnoresMaxAttempts) {
             return false;
         }
         let (backoff, jitter) = (&self.config.retry_backoff, self.config.jitter);
@@ -100,6 +101,7 @@ impl Cluster {
             return false;
         }
         let budget = self.retry_budget.as_mut();
+        let budget = budget.filter(|_| !mutant!(IgnoresRetryBudget));
         if budget.is_some_and(|budget| !budget.take(self.now)) {
             self.extra_mut(r).budget_exhausted = true;
             return false;

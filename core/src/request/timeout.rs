@@ -92,9 +92,10 @@ impl Cluster {
         if r == NONE {
             return;
         }
-        let connection = self.connection_id(c);
+        if !accepted {
+            self.bar(r, (self.connection_id(c), serial));
+        }
         let extra = self.extra_mut(r);
-        extra.barred = (!accepted).then_some((connection, serial));
         extra.avoid = extra.last_node;
         extra.elsewhere = false;
         extra.last_ending = Some(Ending {

@@ -98,21 +98,22 @@ impl ReadySet {
         );
     }
 
-    /// The policy's choice: a healthy node if there is one, else an unhealthy one. `barred` is never
+    /// The policy's choice: a healthy node if there is one, else an unhealthy one. `barred` are never
     /// chosen, `avoided` only if there is no other.
     pub(crate) fn pick(
         &mut self,
         rng: &mut Rng,
         nodes: &Slab<Node>,
         avoided: Option<u32>,
-        barred: Option<u32>,
+        barred: &[u32],
     ) -> Option<u32> {
-        if avoided.is_none() && barred.is_none() {
+        if avoided.is_none() && barred.is_empty() {
             return self.choose(rng, nodes);
         }
         // Nothing changes that anyone could see.
         let version = self.version;
-        let barred = self.take_aside(barred);
+        let barred = barred.iter().map(|&node| self.take_aside(Some(node)));
+        let barred: Vec<_> = barred.collect();
         let avoided = self.take_aside(avoided);
         let others = self.choose(rng, nodes);
         self.put_back(avoided);
@@ -120,7 +121,7 @@ impl ReadySet {
             (None, Some(_)) => self.choose(rng, nodes),
             _ => others,
         };
-        self.put_back(barred);
+        barred.into_iter().for_each(|node| self.put_back(node));
         self.version = version;
         choice
     }
@@ -288,7 +289,7 @@ mod tests {
             for &(standings, avoided, barred, expected) in cases {
                 let mut set = set(&policy, standings);
                 let mut rng = Rng::new(1, Purpose::Selection, 0);
-                let choice = set.pick(&mut rng, &Slab::new(), avoided, barred);
+                let choice = set.pick(&mut rng, &Slab::new(), avoided, barred.as_slice());
                 assert_eq!(choice, expected, "{standings:?} {avoided:?} {barred:?}");
             }
         }

@@ -39,7 +39,7 @@ impl Cluster {
             return Some(own);
         }
         let rng = &mut self.sources.all[s as usize].rng;
-        let picked = self.ready.pick(rng, &self.nodes, None, None);
+        let picked = self.ready.pick(rng, &self.nodes, None, &[]);
         if picked.is_none() {
             self.refused_at = Some(self.ready.version());
         }

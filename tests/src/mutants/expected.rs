@@ -27,6 +27,14 @@ pub const fn rule_of(mutant: Mutant) -> &'static str {
         Mutant::RetriesUnsafe => {
             "what is not idempotent is tried again only if it was not executed (SEMANTICS 4.7)"
         }
+        Mutant::WritesBesideItself => {
+            "a retry is not written beside its own unfinished frame (SEMANTICS 4.5)"
+        }
+        Mutant::IgnoresMaxAttempts => {
+            "no request is tried more often than it may be (SEMANTICS 4.7)"
+        }
+        Mutant::IgnoresRetryBudget => "each retry is paid for by the budget (SEMANTICS 4.7)",
+        Mutant::NeverHeals => "a reply heals its connection (SEMANTICS 5.3)",
         Mutant::SkipsSerial => "serials rise by one on a connection (SEMANTICS 4.4)",
         Mutant::IgnoresPeerLimit => "no more are in flight than is allowed (SEMANTICS 4.3)",
         Mutant::ShortensThrottle => "a throttled node gets no new request (SEMANTICS 4.6)",

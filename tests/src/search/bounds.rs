@@ -13,16 +13,30 @@ pub struct Bounds {
     pub requests: u8,
     /// Nodes are connected whether a request waits or not.
     pub warm: bool,
-    /// What happens beside connects, refusals, handshakes that are done or fail, writes, replies, closes,
-    /// timeouts and cancels, which have no bounds.
+    /// What happens any number of times beside what always does: the first list, submits, connects,
+    /// handshakes, writes, replies and timeouts.
+    pub free: Vec<Fault>,
+    /// What happens too, but on one path not more often than `budget`, counted together.
     pub faults: Vec<Fault>,
+    /// How often.
+    pub budget: u8,
     /// At most so many states.
     pub states: usize,
 }
 
-/// What can be part of a search or not. Each happens once at any time, if nothing else is said.
+/// What disturbs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
+    /// A transport cannot be brought up.
+    Refuse,
+    /// A peer breaks a handshake off.
+    Malformed,
+    /// A peer closes.
+    Close,
+    /// A request is cancelled.
+    Cancel,
+    /// A fact about a connection that has ended.
+    Stale,
     /// The server list is another.
     List,
     /// The network is another, or a node is said to be up.
@@ -39,19 +53,29 @@ pub enum Fault {
     Reject,
     /// A frame cannot be written at all.
     Unwritable,
-    /// The client is shut down.
+    /// The client is shut down, once.
     Shutdown,
-    /// Requests that were never handed over grow too old for the queue before their deadline.
+    /// Requests that were never handed over grow too old for the queue before their deadline. This is a
+    /// setting: it takes nothing of the budget.
     Expire,
-    /// Replies ask for another try, here or elsewhere; any number of times.
+    /// A reply asks for another try, here or elsewhere.
     Retry,
-    /// A deadline is due, and other things are handled before it; any number of times.
+    /// A deadline is due, and something else is handled before it.
     Late,
 }
 
 impl Fault {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
+    /// What happens every day.
+    pub const EVERYDAY: [Self; 5] = [
+        Self::Refuse,
+        Self::Malformed,
+        Self::Close,
+        Self::Cancel,
+        Self::Stale,
+    ];
+
+    /// What does not.
+    pub const RARE: [Self; 12] = [
         Self::List,
         Self::Hint,
         Self::Throttle,
@@ -65,26 +89,46 @@ impl Fault {
         Self::Retry,
         Self::Late,
     ];
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::EVERYDAY.into_iter().chain(Self::RARE)
+    }
 }
 
 impl Bounds {
-    /// So many nodes and requests, no faults, and 1,000,000 states: some 6 GB, if most are at one depth.
+    /// So many nodes and requests, what happens every day, and 1,000,000 states.
     #[must_use]
-    pub const fn new(nodes: u8, requests: u8) -> Self {
+    pub fn new(nodes: u8, requests: u8) -> Self {
         Self {
             nodes,
             requests,
             warm: false,
+            free: Fault::EVERYDAY.to_vec(),
             faults: Vec::new(),
+            budget: 1,
             states: 1_000_000,
         }
     }
 
-    /// The same with these faults.
+    /// The same, and one of these faults, once.
     #[must_use]
     pub fn with(self, faults: &[Fault]) -> Self {
         let faults = faults.to_vec();
         Self { faults, ..self }
+    }
+
+    /// The same, and these any number of times.
+    #[must_use]
+    pub fn with_free(mut self, faults: &[Fault]) -> Self {
+        self.free.extend_from_slice(faults);
+        self
+    }
+
+    /// Whether this is part of it.
+    #[must_use]
+    pub fn has(&self, fault: Fault) -> bool {
+        self.free.contains(&fault) || self.faults.contains(&fault)
     }
 
     /// Without chance, with few distinct times: all are multiples of 10 ms, so that few states differ in
@@ -101,7 +145,7 @@ impl Bounds {
             .request_timeout(after(10))
             // Longer than an attempt and its backoff, so that retries meet unfinished frames.
             .write_timeout(after(30))
-            .queue_max_age(match self.faults.contains(&Fault::Expire) {
+            .queue_max_age(match self.has(Fault::Expire) {
                 true => after(20),
                 false => Limit::Never,
             })

@@ -87,8 +87,8 @@ pub(super) struct Environment {
     pub(super) shut_down: bool,
     pub(super) terminated: bool,
     submitted: u8,
-    /// Faults that have happened, a bit each.
-    spent: u16,
+    /// Faults that have happened, of those that are counted.
+    pub(super) spent: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl Environment {
     }
 
     fn may(&self, fault: Fault, bounds: &Bounds) -> bool {
-        bounds.faults.contains(&fault) && self.spent & bit(fault) == 0
+        bounds.free.contains(&fault) || bounds.faults.contains(&fault) && self.spent < bounds.budget
     }
 
     /// What can influence what it does later, beside the cluster: not the names of things.
@@ -193,8 +193,10 @@ impl Environment {
                 moves.push(Move::Shutdown);
             }
         }
-        moves.extend((0..).zip(&self.open).map(|(r, _)| Move::Cancel(r)));
-        if self.ended.is_some() {
+        if self.may(Fault::Cancel, bounds) {
+            moves.extend((0..).zip(&self.open).map(|(r, _)| Move::Cancel(r)));
+        }
+        if self.ended.is_some() && self.may(Fault::Stale, bounds) {
             moves.push(Move::Stale);
         }
         for (t, transport) in (0..).zip(&self.transports) {
@@ -212,15 +214,23 @@ impl Environment {
         moves: &mut Vec<Move>,
     ) {
         if !transport.up {
-            moves.extend([Move::Connected(t), Move::Refused(t)]);
+            moves.push(Move::Connected(t));
+            if self.may(Fault::Refuse, bounds) {
+                moves.push(Move::Refused(t));
+            }
             return;
         }
-        moves.push(Move::Closed(t));
+        if self.may(Fault::Close, bounds) {
+            moves.push(Move::Closed(t));
+        }
         if self.may(Fault::Drain, bounds) {
             moves.push(Move::Draining(t));
         }
         if !transport.ready {
-            moves.extend([Move::HandshakeDone(t), Move::HandshakeFailed(t)]);
+            moves.push(Move::HandshakeDone(t));
+            if self.may(Fault::Malformed, bounds) {
+                moves.push(Move::HandshakeFailed(t));
+            }
             if self.may(Fault::Reject, bounds) {
                 moves.push(Move::Rejected(t));
             }
@@ -262,7 +272,17 @@ impl Environment {
     }
 
     /// The call that the move is; what it changes outside is done.
-    pub(super) fn make(&mut self, chosen: Move, cluster: &Cluster) -> (redial::Instant, Call) {
+    pub(super) fn make(
+        &mut self,
+        chosen: Move,
+        cluster: &Cluster,
+        bounds: &Bounds,
+    ) -> (redial::Instant, Call) {
+        if let Some(fault) = self.fault(chosen)
+            && !bounds.free.contains(&fault)
+        {
+            self.spent += 1;
+        }
         let now = cluster.now();
         let deadline = cluster.poll_timeout().map_or(now, |deadline| deadline.at);
         let call = match chosen {
@@ -279,23 +299,14 @@ impl Environment {
             }
             Move::Cancel(r) => Call::Cancel(self.open[usize::from(r)]),
             Move::List(list) => {
-                if self.listed != 0 {
-                    self.spent |= bit(Fault::List);
-                }
                 self.listed = list;
                 let all = ["10.0.0.1:1", "10.0.0.2:1"];
                 let listed = (0..).zip(all).filter(|(n, _)| list >> n & 1 != 0);
                 let listed: Vec<_> = listed.map(|(_, endpoint)| endpoint).collect();
                 Call::SetNodes(specs(&listed))
             }
-            Move::NetworkChanged => {
-                self.spent |= bit(Fault::Hint);
-                Call::Hint(Hint::NetworkChanged)
-            }
-            Move::NodeUp => {
-                self.spent |= bit(Fault::Hint);
-                Call::Hint(Hint::NodeUp(self.nodes[0]))
-            }
+            Move::NetworkChanged => Call::Hint(Hint::NetworkChanged),
+            Move::NodeUp => Call::Hint(Hint::NodeUp(self.nodes[0])),
             Move::Shutdown => {
                 self.shut_down = true;
                 Call::Shutdown(DRAIN)
@@ -325,6 +336,37 @@ impl Environment {
         (now, call)
     }
 
+    /// What the move is, if it disturbs. The first list does not.
+    const fn fault(&self, chosen: Move) -> Option<Fault> {
+        Some(match chosen {
+            Move::Late => Fault::Late,
+            Move::Cancel(_) => Fault::Cancel,
+            Move::List(_) if self.listed != 0 => Fault::List,
+            Move::NetworkChanged | Move::NodeUp => Fault::Hint,
+            Move::Shutdown => Fault::Shutdown,
+            Move::Refused(_) => Fault::Refuse,
+            Move::HandshakeFailed(_) => Fault::Malformed,
+            Move::Rejected(_) => Fault::Reject,
+            Move::Closed(_) => Fault::Close,
+            Move::Throttled(_) => Fault::Throttle,
+            Move::Draining(_) => Fault::Drain,
+            Move::Blocked(_) => Fault::Block,
+            Move::Nonsense(_) => Fault::Nonsense,
+            Move::Stale => Fault::Stale,
+            Move::Unwritable(..) => Fault::Unwritable,
+            Move::RetryHere(..) | Move::RetryElsewhere(..) => Fault::Retry,
+            Move::Timeout
+            | Move::Submit
+            | Move::List(_)
+            | Move::Connected(_)
+            | Move::HandshakeDone(_)
+            | Move::Progress(_)
+            | Move::Started(..)
+            | Move::Accepted(..)
+            | Move::Done(..) => return None,
+        })
+    }
+
     fn transport_moves(&mut self, chosen: Move, t: u8, cluster: &Cluster) -> Input {
         let t = usize::from(t);
         let transport = &mut self.transports[t];
@@ -345,21 +387,13 @@ impl Environment {
                 (false, Input::HandshakeDone { connection, limits })
             }
             Move::HandshakeFailed(_) => (true, handshake_failed(HandshakeError::Malformed)),
-            Move::Rejected(_) => {
-                self.spent |= bit(Fault::Reject);
-                (true, handshake_failed(HandshakeError::Rejected))
-            }
+            Move::Rejected(_) => (true, handshake_failed(HandshakeError::Rejected)),
             Move::Throttled(_) => {
-                self.spent |= bit(Fault::Throttle);
                 let until = cluster.now() + THROTTLE;
                 (false, Input::Throttled { connection, until })
             }
-            Move::Draining(_) => {
-                self.spent |= bit(Fault::Drain);
-                (false, Input::PeerDraining { connection })
-            }
+            Move::Draining(_) => (false, Input::PeerDraining { connection }),
             Move::Blocked(_) => {
-                self.spent |= bit(Fault::Block);
                 transport.blocked = true;
                 (false, Input::WriteBlocked { connection })
             }
@@ -368,7 +402,6 @@ impl Environment {
                 (false, Input::WriteProgress { connection })
             }
             Move::Nonsense(_) => {
-                self.spent |= bit(Fault::Nonsense);
                 let (to, verdict) = (ReplyTo::Serial(1_000_000), Verdict::DONE);
                 let reply = Input::Reply {
                     connection,
@@ -417,7 +450,6 @@ impl Environment {
             }
             _ => {
                 transport.frames.remove(usize::from(f));
-                self.spent |= bit(Fault::Unwritable);
                 Input::WriteRejected { connection, serial }
             }
         }
@@ -497,10 +529,6 @@ impl Environment {
             .iter_mut()
             .find(|transport| transport.id == id)
     }
-}
-
-const fn bit(fault: Fault) -> u16 {
-    1 << fault as u16
 }
 
 /// A connection that never is.

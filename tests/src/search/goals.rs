@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, fmt};
 
 use redial::{Certainty, Cluster, Event, NodeState, NodeView, Output, Reason, record::Step};
 
+use super::{Bounds, Fault};
+
 /// Something that should happen in some run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Goal {
@@ -13,6 +15,8 @@ pub enum Goal {
     AnsweredAtAnotherTry,
     /// A node was Ready after a failure.
     Recovered,
+    /// A request was answered by such a node.
+    AnsweredAfterRecovery,
     /// A request timed out that may have been written.
     TimedOutWritten,
     /// One that was never written.
@@ -45,10 +49,11 @@ pub enum Goal {
 
 impl Goal {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Answered,
         Self::AnsweredAtAnotherTry,
         Self::Recovered,
+        Self::AnsweredAfterRecovery,
         Self::TimedOutWritten,
         Self::TimedOut,
         Self::Expired,
@@ -64,6 +69,26 @@ impl Goal {
         Self::Drained,
         Self::Terminated,
     ];
+
+    /// Whether it can be reached within these bounds, if that of states is not in the way.
+    #[must_use]
+    pub fn is_within(self, bounds: &Bounds) -> bool {
+        let any = |faults: &[Fault]| faults.iter().any(|fault| bounds.has(*fault));
+        match self {
+            Self::Expired => any(&[Fault::Expire]),
+            // Before any deadline.
+            Self::NoNodes => !any(&[Fault::Expire]),
+            // Of all nodes, or of the node that a request is bound to: as the second is.
+            Self::AuthenticationFailed => any(&[Fault::Reject]) && bounds.nodes <= bounds.requests,
+            Self::Protocol => any(&[Fault::Nonsense]),
+            Self::NodeRemoved => any(&[Fault::List]) && bounds.requests > 1,
+            Self::Cancelled => any(&[Fault::Cancel]),
+            Self::Closed | Self::Terminated => any(&[Fault::Shutdown]),
+            Self::Rejected => any(&[Fault::Unwritable]),
+            Self::Drained => any(&[Fault::List, Fault::Drain]),
+            _ => true,
+        }
+    }
 }
 
 /// Which goals were reached, and after how many moves first.
@@ -77,41 +102,52 @@ impl Goals {
         self.0.get(&goal).copied()
     }
 
-    /// Those that were not reached.
-    pub fn missed(&self) -> impl Iterator<Item = Goal> {
-        let missed = |goal: &Goal| !self.0.contains_key(goal);
+    /// Those that were not reached, of those within these bounds.
+    pub fn missed(&self, bounds: &Bounds) -> impl Iterator<Item = Goal> {
+        let missed = |goal: &Goal| goal.is_within(bounds) && !self.0.contains_key(goal);
         Goal::ALL.into_iter().filter(missed)
     }
 
-    pub(super) fn look(&mut self, step: &Step, cluster: &Cluster, depth: usize) {
+    pub(super) fn look(&mut self, step: &Step, before: &Cluster, after: &Cluster, depth: usize) {
+        let failures = |node| before.node(node).map_or(0, |view| view.failures);
         for output in &step.outputs {
             if let Some(goal) = goal(output) {
-                self.0.entry(goal).or_insert(depth);
+                self.reach(goal, depth);
             }
             if let Output::Completion(completion) = output
-                && completion.result.is_ok_and(|success| success.attempts > 1)
+                && let Ok(success) = completion.result
             {
-                self.0.entry(Goal::AnsweredAtAnotherTry).or_insert(depth);
+                if success.attempts > 1 {
+                    self.reach(Goal::AnsweredAtAnotherTry, depth);
+                }
+                if failures(success.node) > 0 {
+                    self.reach(Goal::AnsweredAfterRecovery, depth);
+                }
             }
             if let Output::Event(Event::StateChanged {
                 node,
                 to: NodeState::Ready,
                 ..
             }) = output
-                && cluster.node(*node).is_some_and(|view| view.failures > 0)
+                && failures(*node) > 0
             {
-                self.0.entry(Goal::Recovered).or_insert(depth);
+                self.reach(Goal::Recovered, depth);
             }
         }
-        let stats = cluster.stats();
+        let stats = after.stats();
         if stats.tombstones > 0 {
-            self.0.entry(Goal::Tombstone).or_insert(depth);
+            self.reach(Goal::Tombstone, depth);
         }
         // Here a node has one connection from its dial on; what is more is detached.
         let attached = |node: &NodeView<'_>| node.state.is_setup() || node.connection.is_some();
-        if stats.connections > cluster.nodes().filter(attached).count() && stats.in_flight > 0 {
-            self.0.entry(Goal::Drained).or_insert(depth);
+        if stats.connections > after.nodes().filter(attached).count() && stats.in_flight > 0 {
+            self.reach(Goal::Drained, depth);
         }
+    }
+
+    fn reach(&mut self, goal: Goal, depth: usize) {
+        let first = self.0.entry(goal).or_insert(depth);
+        *first = depth.min(*first);
     }
 }
 

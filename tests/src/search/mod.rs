@@ -9,6 +9,9 @@
 //! audit of the core behind it. The books that a checker brings to a step are those of the first, and so of
 //! a shortest, path to the state: two paths into one state are judged up to there, each by its own books,
 //! and beyond by the first one's.
+//!
+//! What disturbs may have a budget for each path, without which two nodes and two requests have more states
+//! than one can wait for. What is left of it is part of a state.
 
 mod bounds;
 mod environment;
@@ -17,13 +20,14 @@ mod report;
 
 use std::{
     collections::HashSet,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Instant as Clock,
 };
 
 use redial::{
     Cluster, Instant,
-    record::{Call, Step},
+    record::Step,
     sim::{Checker, checkers},
 };
 
@@ -57,57 +61,109 @@ pub fn search(bounds: &Bounds) -> Report {
 /// The same with a checker of one's own.
 #[must_use]
 pub fn search_with<C: Checker + Clone>(bounds: &Bounds, checker: C) -> Report {
-    let mut first = begin(bounds, checker);
     let start = Clock::now();
-    let mut report = Report::new(bounds);
-    let mut reached = vec![Reached {
-        from: u32::MAX,
-        by: Move::Timeout,
-    }];
-    let mut seen = HashSet::from([first.fingerprint()]);
-    let mut layer = Vec::new();
-    if let Err(what) = first.audit() {
-        report.end = End::Violated(Counterexample::new(bounds, Vec::new(), what));
-        return report;
+    let mut search = Search {
+        bounds,
+        reached: vec![Reached {
+            from: u32::MAX,
+            by: Move::Timeout,
+        }],
+        seen: HashSet::new(),
+        frontier: Frontier::new(bounds.budget),
+        report: Report::new(bounds),
+    };
+    search.report.end = search.run(begin(bounds, checker));
+    search.report.states = search.reached.len();
+    search.report.took = start.elapsed();
+    search.report
+}
+
+struct Search<'a, C> {
+    bounds: &'a Bounds,
+    reached: Vec<Reached>,
+    seen: HashSet<u64>,
+    frontier: Frontier<C>,
+    report: Report,
+}
+
+/// States to look into, by how much of the budget is spent. Those that have spent the most come first, so
+/// that what a disturbance leads to is done with before the next one: a breadth-first search of all would
+/// hold many more states at a time.
+struct Frontier<C> {
+    layers: Vec<Vec<(u32, Box<State<C>>)>>,
+    /// How many moves each of them is away.
+    depths: Vec<usize>,
+}
+
+impl<C> Frontier<C> {
+    fn new(budget: u8) -> Self {
+        let kinds = usize::from(budget) + 1;
+        Self {
+            layers: (0..kinds).map(|_| Vec::new()).collect(),
+            depths: vec![0; kinds],
+        }
     }
-    layer.push((0, first));
-    'search: while !layer.is_empty() {
-        let mut next_layer = Vec::new();
-        for (index, state) in layer {
-            let moves = state.outside.moves(&state.cluster, bounds);
-            for by in moves {
-                report.steps += 1;
-                let mut next = state.clone();
-                let step = match next.make(by) {
-                    Ok(step) => step,
-                    Err(what) => {
-                        let path = path(&reached, index, by);
-                        report.end = End::Violated(Counterexample::new(bounds, path, what));
-                        break 'search;
-                    }
-                };
-                report.goals.look(&step, &next.cluster, report.depth + 1);
-                if !seen.insert(next.fingerprint()) {
-                    continue;
+
+    fn push(&mut self, index: u32, state: Box<State<C>>, depth: usize) {
+        let spent = usize::from(state.outside.spent);
+        self.depths[spent] = depth;
+        self.layers[spent].push((index, state));
+    }
+
+    /// The next states, all as many moves away.
+    fn pop(&mut self) -> Option<(usize, Vec<(u32, Box<State<C>>)>)> {
+        let spent = self.layers.iter().rposition(|layer| !layer.is_empty())?;
+        Some((self.depths[spent], mem::take(&mut self.layers[spent])))
+    }
+
+    fn len(&self) -> usize {
+        self.layers.iter().map(Vec::len).sum()
+    }
+}
+
+impl<C: Checker + Clone> Search<'_, C> {
+    fn run(&mut self, mut first: State<C>) -> End {
+        if let Err(what) = first.audit() {
+            return End::Violated(Counterexample::new(self.bounds, Vec::new(), what));
+        }
+        self.seen.insert(first.fingerprint());
+        self.frontier.push(0, Box::new(first), 0);
+        while let Some((depth, layer)) = self.frontier.pop() {
+            self.report.depth = self.report.depth.max(depth);
+            let waiting = layer.len() + self.frontier.len();
+            self.report.widest = self.report.widest.max(waiting);
+            for (index, state) in layer {
+                if let Err(end) = self.expand(index, &state, depth + 1) {
+                    return end;
                 }
-                reached.push(Reached { from: index, by });
-                if reached.len() >= bounds.states {
-                    report.end = End::States(bounds.states);
-                    break 'search;
-                }
-                next_layer.push((reached.len() as u32 - 1, next));
             }
         }
-        report.widest = report.widest.max(next_layer.len());
-        if next_layer.is_empty() {
-            break;
-        }
-        report.depth += 1;
-        layer = next_layer;
+        End::Exhausted
     }
-    report.states = reached.len();
-    report.took = start.elapsed();
-    report
+
+    /// Makes every move from a state.
+    fn expand(&mut self, from: u32, state: &State<C>, depth: usize) -> Result<(), End> {
+        for by in state.outside.moves(&state.cluster, self.bounds) {
+            self.report.steps += 1;
+            let mut next = Box::new(state.clone());
+            let step = next.make(by, self.bounds).map_err(|what| {
+                let path = path(&self.reached, from, by);
+                End::Violated(Counterexample::new(self.bounds, path, what))
+            })?;
+            let goals = &mut self.report.goals;
+            goals.look(&step, &state.cluster, &next.cluster, depth);
+            if !self.seen.insert(next.fingerprint()) {
+                continue;
+            }
+            self.reached.push(Reached { from, by });
+            if self.reached.len() >= self.bounds.states {
+                return Err(End::States(self.bounds.states));
+            }
+            self.frontier
+                .push(self.reached.len() as u32 - 1, next, depth);
+        }
+        Ok(())
+    }
 }
 
 /// Makes these moves, one after the other, and checks everything after each.
@@ -125,7 +181,7 @@ pub fn replay(bounds: &Bounds, moves: &[Move]) -> Result<Vec<Step>, String> {
     for by in moves {
         let possible = state.outside.moves(&state.cluster, bounds);
         assert!(possible.contains(by), "{by:?} is none of {possible:?}");
-        steps.push(state.make(*by)?);
+        steps.push(state.make(*by, bounds)?);
     }
     Ok(steps)
 }
@@ -139,26 +195,20 @@ fn begin<C: Checker + Clone>(bounds: &Bounds, checker: C) -> State<C> {
 }
 
 impl<C: Checker + Clone> State<C> {
-    fn make(&mut self, by: Move) -> Result<Step, String> {
-        let (now, call) = self.outside.make(by, &self.cluster);
-        let step = self.call(now, call)?;
+    fn make(&mut self, by: Move, bounds: &Bounds) -> Result<Step, String> {
+        let (now, call) = self.outside.make(by, &self.cluster, bounds);
+        let taken = catch_unwind(AssertUnwindSafe(|| {
+            Step::take(&mut self.cluster, now, call)
+        }));
+        let step = taken.map_err(|_| format!("{by:?} panics"))?;
+        let checked = self.checker.after_step(&step, &self.cluster);
+        checked.map_err(|violation| violation.to_string())?;
         self.outside.take(&step, &self.cluster);
         self.audit()?;
         if self.outside.terminated {
             let ended = self.checker.at_end(step.now, &self.cluster);
             ended.map_err(|violation| violation.to_string())?;
         }
-        Ok(step)
-    }
-
-    fn call(&mut self, now: Instant, call: Call) -> Result<Step, String> {
-        let text = call.to_string();
-        let taken = catch_unwind(AssertUnwindSafe(|| {
-            Step::take(&mut self.cluster, now, call)
-        }));
-        let step = taken.map_err(|_| format!("{text} panics"))?;
-        let checked = self.checker.after_step(&step, &self.cluster);
-        checked.map_err(|violation| violation.to_string())?;
         Ok(step)
     }
 

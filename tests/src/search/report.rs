@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{Bounds, Goals, Move, begin};
+use super::{Bounds, Fault, Goals, Move, begin};
 use redial::sim::checkers;
 
 /// The figures of a search.
@@ -14,9 +14,9 @@ pub struct Report {
     pub states: usize,
     /// Moves made, into new states and old ones, each of them checked.
     pub steps: usize,
-    /// The longest of the shortest paths to a state.
+    /// The most moves to a state: without a budget, the longest of the shortest paths.
     pub depth: usize,
-    /// The most states at one depth.
+    /// The most states that waited to be looked into.
     pub widest: usize,
     /// What was reached on the way.
     pub goals: Goals,
@@ -37,7 +37,7 @@ pub enum End {
     Violated(Counterexample),
 }
 
-/// A shortest path to a step that is wrong.
+/// A path, without a budget a shortest, to a step that is wrong.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     /// Within which bounds.
@@ -85,7 +85,7 @@ impl fmt::Display for Report {
         let rate = |count: usize| count as f64 / self.took.as_secs_f64().max(1e-9);
         writeln!(
             f,
-            "{} distinct states, {} steps, depth {}, at most {} states at one depth",
+            "{} distinct states, {} steps, depth {}, at most {} states waiting",
             self.states, self.steps, self.depth, self.widest
         )?;
         writeln!(
@@ -97,10 +97,15 @@ impl fmt::Display for Report {
         )?;
         write!(f, "{}", self.goals)?;
         match &self.end {
-            End::Exhausted => writeln!(f, "exhausted: all that must hold holds in every state"),
-            End::States(most) => writeln!(f, "ended by the bound of {most} states: nothing broke"),
-            End::Violated(found) => write!(f, "{found}"),
+            End::Exhausted => write!(f, "exhausted")?,
+            End::States(most) => write!(f, "ended by the bound of {most} states")?,
+            End::Violated(found) => return write!(f, "{found}"),
         }
+        let steps = self.steps;
+        writeln!(
+            f,
+            ": all rules and the audit held after each of {steps} steps"
+        )
     }
 }
 
@@ -115,7 +120,7 @@ impl fmt::Display for Counterexample {
         writeln!(f, "violated after {} moves: {what}", moves.len())?;
         let mut state = begin(bounds, checkers::all(&bounds.config()));
         for by in moves {
-            match state.make(*by) {
+            match state.make(*by, bounds) {
                 Ok(step) => writeln!(f, "  {step}")?,
                 Err(what) => writeln!(f, "  {by:?}: {what}")?,
             }
@@ -125,23 +130,21 @@ impl fmt::Display for Counterexample {
             f,
             "    use redial_tests::search::{{Bounds, Fault, Move, replay}};"
         )?;
-        let faults = bounds
-            .faults
-            .iter()
-            .map(|fault| format!("Fault::{fault:?}"));
+        let list = |faults: &[Fault]| {
+            let faults = faults.iter().map(|fault| format!("Fault::{fault:?}"));
+            faults.collect::<Vec<_>>().join(", ")
+        };
         writeln!(f, "    let bounds = Bounds {{")?;
         writeln!(f, "        warm: {},", bounds.warm)?;
+        writeln!(f, "        free: vec![{}],", list(&bounds.free))?;
+        writeln!(f, "        budget: {},", bounds.budget)?;
         writeln!(
             f,
             "        ..Bounds::new({}, {})",
             bounds.nodes, bounds.requests
         )?;
         writeln!(f, "    }}")?;
-        writeln!(
-            f,
-            "    .with(&[{}]);",
-            faults.collect::<Vec<_>>().join(", ")
-        )?;
+        writeln!(f, "    .with(&[{}]);", list(&bounds.faults))?;
         writeln!(f, "    let moves = [")?;
         for by in moves {
             writeln!(f, "        Move::{by:?},")?;
@@ -157,10 +160,22 @@ impl fmt::Display for Bounds {
             nodes,
             requests,
             warm,
+            free,
             faults,
+            budget,
             states: _,
         } = self;
         let warm = if *warm { "warm " } else { "" };
-        write!(f, "{nodes} {warm}nodes, {requests} requests, {faults:?}")
+        write!(
+            f,
+            "{nodes} {warm}nodes, {requests} requests, every path with "
+        )?;
+        if !free.is_empty() {
+            write!(f, "any number of {free:?} and ")?;
+        }
+        match faults.len() {
+            0 => write!(f, "nothing else"),
+            kinds => write!(f, "at most {budget} of the {kinds} kinds {faults:?}"),
+        }
     }
 }

@@ -15,6 +15,8 @@ pub(super) const READY: &str = "only a Ready connection is written to (SEMANTICS
 pub(super) const BOUND: &str = "a bound request is written to its node only (SEMANTICS 4.1)";
 pub(super) const DUE: &str = "a request past its deadline is never handed over (SEMANTICS 1.1)";
 pub(super) const ONE_PLACE: &str = "a request is in one place (SEMANTICS 4.3)";
+pub(super) const BESIDE: &str =
+    "a retry is not written beside its own unfinished frame (SEMANTICS 4.5)";
 pub(super) const SERIAL: &str = "serials rise by one on a connection (SEMANTICS 4.4)";
 pub(super) const THROTTLE: &str = "a throttled node gets no new request (SEMANTICS 4.6)";
 pub(super) const NEVER: &str = "what ended before its hand-over is never written (DESIGN 4.15)";
@@ -108,6 +110,14 @@ impl Frames {
             ONE_PLACE,
             "{request} is already at {:?}",
             open.place
+        );
+        let mut frames = entry.frames.iter();
+        let unfinished =
+            frames.find(|(_, frame)| frame.request == request && !frame.done && !frame.answered);
+        ensure!(
+            unfinished.is_none(),
+            BESIDE,
+            "{request} is written to {connection} as #{serial} beside {unfinished:?}"
         );
         ensure!(
             open.options.idempotent || open.hand_overs == 0 || open.not_executed,

@@ -16,6 +16,7 @@ mod lists;
 mod progress;
 mod refreshes;
 mod replies;
+mod retries;
 mod sessions;
 mod shutdown;
 mod slots;
@@ -239,6 +240,7 @@ fn rules(config: &Config) -> Vec<Box<dyn Rule>> {
         Box::new(shutdown::Shutdown::default()),
         Box::new(completions::Completions::default()),
         Box::new(replies::Replies::default()),
+        Box::new(retries::Retries::new(config)),
         Box::new(slots::Slots::new(config)),
         Box::new(frames::Frames::default()),
         Box::new(isolation::Isolation::default()),

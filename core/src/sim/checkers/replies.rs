@@ -1,4 +1,4 @@
-//! A reply reaches only the request that it answers.
+//! A reply reaches only the request that it answers, and heals its connection.
 
 use super::{Rule, Seen, Violation, ensure, ledger::Ledger};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     record::{Call, Step},
 };
 
-/// DESIGN 4.2; SEMANTICS 4.4.
+/// DESIGN 4.2; SEMANTICS 4.4, 5.3.
 #[derive(Clone, Default)]
 pub(super) struct Replies {
     /// The open request that the reply in this step answers.
@@ -14,6 +14,7 @@ pub(super) struct Replies {
 }
 
 pub(super) const RULE: &str = "a reply reaches only the request it answers (DESIGN 4.2)";
+pub(super) const HEALS: &str = "a reply heals its connection (SEMANTICS 5.3)";
 
 impl Rule for Replies {
     fn before_call(&mut self, step: &Step, ledger: &Ledger) {
@@ -42,6 +43,21 @@ impl Rule for Replies {
                 self.answered
             );
         }
+        Ok(())
+    }
+
+    /// Also a late one; nonsense ends the connection.
+    fn after_step(&mut self, seen: &Seen<'_>, _ledger: &Ledger) -> Result<(), Violation> {
+        let Call::Input(Input::Reply { connection, .. }) = seen.step.call else {
+            return Ok(());
+        };
+        let mut nodes = seen.nodes.iter();
+        let sick = nodes.find(|view| view.connection == Some(connection) && view.unhealthy);
+        ensure!(
+            sick.is_none(),
+            HEALS,
+            "{connection} is unhealthy after a reply"
+        );
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 mod end;
 mod nodes;
 mod requests;
+mod retries;
 mod silence;
 mod sources;
 mod writes;
