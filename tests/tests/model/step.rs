@@ -58,9 +58,9 @@ enum Due {
 /// In which deadlines are handled that are due in one call.
 #[derive(Clone, Copy, Debug)]
 enum Order {
-    OfTime,
-    OfKind,
-    OfKindReversed,
+    Time,
+    Kind,
+    KindReversed,
 }
 
 impl Due {
@@ -81,7 +81,7 @@ impl Due {
 
 impl Model {
     pub(crate) fn step(&mut self, transition: &Transition) {
-        self.step_in(Order::OfTime, transition);
+        self.step_in(Order::Time, transition);
     }
 
     /// Whether the step comes to the same in whatever order the deadlines are handled that are due. The
@@ -92,12 +92,13 @@ impl Model {
             end.step_in(order, transition);
             let mut out: Vec<_> = end.out.iter().map(|out| format!("{out:?}")).collect();
             let mut times = end.times_to_come();
-            (out.sort(), times.sort());
+            out.sort();
+            times.sort();
             (out, times, end.budget)
         };
         transition.act != Act::Timeout || {
-            let end = ends_in(Order::OfTime);
-            let others = [Order::OfKind, Order::OfKindReversed];
+            let end = ends_in(Order::Time);
+            let others = [Order::Kind, Order::KindReversed];
             others.into_iter().all(|order| ends_in(order) == end)
         }
     }
@@ -195,9 +196,9 @@ impl Model {
         let mut due = self.deadlines();
         due.retain(|(at, _)| *at <= self.now);
         match order {
-            Order::OfTime => due.sort(),
-            Order::OfKind => due.sort_by_key(|&(at, due)| (due.kind(), at, due)),
-            Order::OfKindReversed => due.sort_by_key(|&(at, due)| (9 - due.kind(), at, due)),
+            Order::Time => due.sort(),
+            Order::Kind => due.sort_by_key(|&(at, due)| (due.kind(), at, due)),
+            Order::KindReversed => due.sort_by_key(|&(at, due)| (9 - due.kind(), at, due)),
         }
         due.first().map(|(_, due)| *due)
     }
