@@ -209,6 +209,21 @@ fn round_robin_passes_over_busy_nodes() {
     assert!(turns.windows(2).all(|pair| pair[0] != pair[1]), "{turns:?}");
 }
 
+/// 5.2: a turn is for a request that names no node; who is bound takes none.
+#[test]
+fn a_node_that_first_serves_an_older_request_of_its_own_keeps_its_turn() {
+    let config = exact()
+        .selection(SelectionPolicy::RoundRobin)
+        .warm(Warm::None);
+    let mut s = ready(config, &[0, 1]);
+    assert_eq!([picked(&mut s), picked(&mut s)], [0, 1]);
+    s.throttled(0, 100).submit_on(0, any()).gives(&[]);
+    let lines = s.at(100).submit(any()).take();
+    let nodes: Vec<_> = lines.iter().map(|line| &line[..8]).collect();
+    assert_eq!(nodes, ["write n0", "write n0"]);
+    assert_eq!(picked(&mut s), 1);
+}
+
 /// 5.1: a connection's own limit makes it full.
 #[test]
 fn the_peers_limit_makes_a_node_full() {

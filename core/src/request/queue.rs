@@ -100,6 +100,7 @@ impl Cluster {
             return false;
         }
         self.wants_another |= self.connections[self.nodes[n].connection].unhealthy;
+        self.ready.chosen(n);
         self.emit(r, n);
         true
     }
@@ -157,6 +158,9 @@ impl Cluster {
         let unhealthy = self.connections[self.nodes[n].connection].unhealthy;
         let last_resort = elsewhere && avoided == Some(n);
         self.wants_another |= last_resort || (unhealthy && probes != Some(n));
+        if probes.is_none() {
+            self.ready.chosen(n);
+        }
         self.emit(r, n);
     }
 

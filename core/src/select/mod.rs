@@ -126,6 +126,15 @@ impl ReadySet {
         choice
     }
 
+    /// The policy's choice has been given a request: where nodes come in turn, it has had its own.
+    pub(crate) fn chosen(&mut self, node: u32) {
+        for pool in [&mut self.healthy, &mut self.unhealthy] {
+            if let Pool::RoundRobin(ring) = pool {
+                ring.chosen(node);
+            }
+        }
+    }
+
     fn take_aside(&mut self, node: Option<u32>) -> Option<(u32, Standing)> {
         let node = node?;
         let standing = self.standing(node)?;

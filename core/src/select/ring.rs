@@ -51,12 +51,20 @@ impl Ring {
         self.nodes.remove(node);
     }
 
-    pub(super) fn pick(&mut self) -> Option<u32> {
-        let (_, node) = self.nodes.peek()?;
+    pub(super) fn pick(&self) -> Option<u32> {
+        self.nodes.peek().map(|(_, node)| node)
+    }
+
+    /// The node has had its turn.
+    pub(super) fn chosen(&mut self, node: u32) {
         self.turn += 1;
+        if self.turns.len() <= node as usize {
+            self.turns.resize(node as usize + 1, 0);
+        }
         self.turns[node as usize] = self.turn;
-        self.nodes.set((self.turn, node), node);
-        Some(node)
+        if self.nodes.contains(node) {
+            self.nodes.set((self.turn, node), node);
+        }
     }
 }
 
@@ -70,7 +78,12 @@ mod tests {
         for node in 0..3 {
             ring.insert(node);
         }
-        let pick = |ring: &mut Ring, n| (0..n).filter_map(|_| ring.pick()).collect::<Vec<_>>();
+        let turn = |ring: &mut Ring| {
+            let node = ring.pick().unwrap();
+            ring.chosen(node);
+            node
+        };
+        let pick = |ring: &mut Ring, n| (0..n).map(|_| turn(ring)).collect::<Vec<_>>();
         assert_eq!(pick(&mut ring, 5), [0, 1, 2, 0, 1]);
         ring.remove(2);
         assert_eq!(pick(&mut ring, 3), [0, 1, 0]);

@@ -40,8 +40,9 @@ impl Cluster {
         }
         let rng = &mut self.sources.all[s as usize].rng;
         let picked = self.ready.pick(rng, &self.nodes, None, &[]);
-        if picked.is_none() {
-            self.refused_at = Some(self.ready.version());
+        match picked {
+            Some(n) => self.ready.chosen(n),
+            None => self.refused_at = Some(self.ready.version()),
         }
         picked
     }
