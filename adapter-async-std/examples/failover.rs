@@ -5,7 +5,7 @@
 //! cargo run --release -p redial-async-std --example failover -- --seed 7
 //! ```
 //!
-//! On smol with `--no-default-features --features smol`.
+//! On smol: `--features smol --example failover_smol`.
 
 #[path = "../../adapter-tokio/examples/failover/client/mod.rs"]
 mod client;
@@ -16,13 +16,8 @@ mod servers;
 
 use std::{error::Error, process::ExitCode};
 
-#[cfg(feature = "async-std")]
-use async_std::task::block_on;
-#[cfg(feature = "async-std")]
-use redial_async_std::AsyncStd as Runtime;
-#[cfg(not(feature = "async-std"))]
-use {redial_async_std::Smol as Runtime, smol::block_on};
+use redial_async_std::AsyncStd;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    block_on(example::run(Runtime::default()))
+    async_std::task::block_on(example::run(AsyncStd::default()))
 }
