@@ -31,6 +31,11 @@
 //! # }
 //! ```
 //!
+//! A server may be a Unix socket: `.servers("unix:/run/redis.sock")`. What else carries bytes is a
+//! [`Transport`]: wrap its streams in [`Io`], and give it to
+//! [`Tokio::with_transport`](redial::driver::Runtime::with_transport). `examples/turmoil` runs clients
+//! on the simulated network of turmoil that way.
+//!
 //! Where the time of redial's clock is needed as a [`std::time::Instant`], make the runtime yourself,
 //! keep its [`Tokio::clock`], and give it to the builder.
 //!
@@ -41,6 +46,7 @@
 //!
 //! `examples/failover` shows a client among servers that die and come back.
 
+#[cfg(feature = "dns")]
 mod dns;
 #[cfg(feature = "file")]
 mod file;
@@ -49,14 +55,13 @@ mod http;
 mod stream;
 mod timer;
 
-use std::{future::Future, io, net::SocketAddr, time::Duration};
+use std::{future::Future, io, net::SocketAddr};
 
 use redial::{
     Clock, ConnectError, Instant, NodeSpec,
-    driver::{Handle, Runtime},
+    driver::{self, Handle, Runtime, SystemResolver, Transport},
 };
-use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::lookup_host;
 
 #[cfg(feature = "dns")]
 pub use dns::{NameServers, SrvSelection, SrvSource};
@@ -64,18 +69,29 @@ pub use dns::{NameServers, SrvSelection, SrvSource};
 pub use file::FileSource;
 #[cfg(feature = "http")]
 pub use http::{Condition, Fetched, HttpError, HttpSource, HttpSourceBuilder, PublishError};
-pub use {dns::DnsSource, stream::Tcp, timer::Timer};
+pub use {
+    stream::{Io, Socket},
+    timer::Timer,
+};
 
 /// A client on tokio. Cheap to clone; see [`Handle`].
 pub type Client<P> = Handle<P, Tokio>;
 
-/// After this long without bytes the kernel probes the peer, and again after each [`PROBE_INTERVAL`]
-/// without an answer. It finds half-open connections that nobody writes to; with something
-/// unanswered in flight the client's own timeouts are sooner.
-const PROBE_AFTER: Duration = Duration::from_secs(60);
-const PROBE_INTERVAL: Duration = Duration::from_secs(10);
+/// The addresses of one name, each of them a node: a headless service of Kubernetes, a name with a
+/// record for each server. See [`redial::driver::DnsSource`]. The system's resolver blocks one of
+/// tokio's threads for each look-up that hangs; with the feature `dns`, `NameServers` can be asked
+/// [without it](redial::driver::DnsSource::through).
+///
+/// ```
+/// use redial_tokio::DnsSource;
+///
+/// let source = DnsSource::new("orders.prod.svc.cluster.local", 9092);
+/// # let _ = source;
+/// ```
+pub type DnsSource = driver::DnsSource<SystemResolver<Tokio>>;
 
-/// tokio as redial's [`Runtime`].
+/// tokio as redial's [`Runtime`]. Its connections are TCP, and Unix sockets for endpoints such as
+/// `unix:/run/redis.sock`; for others, see [`Transport`].
 #[derive(Clone, Debug)]
 pub struct Tokio {
     handle: tokio::runtime::Handle,
@@ -83,7 +99,8 @@ pub struct Tokio {
 }
 
 impl Tokio {
-    /// This runtime, with a clock that starts now. Its I/O and its timer must be enabled.
+    /// This runtime, with a clock that starts now. Its timer must be enabled, and its I/O, unless
+    /// another transport makes the connections.
     #[must_use]
     pub fn new(handle: tokio::runtime::Handle) -> Self {
         let now = {
@@ -101,8 +118,19 @@ impl Tokio {
     }
 }
 
+impl Transport for Tokio {
+    type Stream = Socket;
+
+    fn connect(
+        &self,
+        node: &NodeSpec,
+        address: Option<SocketAddr>,
+    ) -> impl Future<Output = Result<Socket, ConnectError>> + Send + 'static {
+        stream::connect(address, node.endpoint.unix_path())
+    }
+}
+
 impl Runtime for Tokio {
-    type Stream = Tcp;
     type Timer = Timer;
 
     fn current() -> Option<Self> {
@@ -117,14 +145,6 @@ impl Runtime for Tokio {
         Timer::new(self.clock)
     }
 
-    fn connect(
-        &self,
-        _node: &NodeSpec,
-        address: Option<SocketAddr>,
-    ) -> impl Future<Output = Result<Tcp, ConnectError>> + Send + 'static {
-        connect(address)
-    }
-
     fn resolve(
         &self,
         host: &str,
@@ -136,43 +156,6 @@ impl Runtime for Tokio {
 
     fn spawn(&self, driver: impl Future<Output = ()> + Send + 'static) {
         self.handle.spawn(driver);
-    }
-}
-
-async fn connect(address: Option<SocketAddr>) -> Result<Tcp, ConnectError> {
-    // Opaque endpoints are for other transports.
-    let address = address.ok_or(ConnectError::Other)?;
-    let stream = TcpStream::connect(address).await.map_err(connect_error)?;
-    if is_self_connected(&stream) {
-        return Err(ConnectError::Refused);
-    }
-    prepare(&stream).map_err(connect_error)?;
-    Ok(Tcp::new(stream))
-}
-
-/// Where nobody listens on a local port, TCP can connect a socket to itself, if the kernel happens
-/// to pick that port as the source.
-fn is_self_connected(stream: &TcpStream) -> bool {
-    matches!((stream.local_addr(), stream.peer_addr()), (Ok(local), Ok(peer)) if local == peer)
-}
-
-/// Requests leave at once, as the driver coalesces them itself; a silent peer is probed.
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let keepalive = TcpKeepalive::new()
-        .with_time(PROBE_AFTER)
-        .with_interval(PROBE_INTERVAL);
-    SockRef::from(stream).set_tcp_keepalive(&keepalive)
-}
-
-fn connect_error(error: io::Error) -> ConnectError {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused => ConnectError::Refused,
-        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => ConnectError::Reset,
-        io::ErrorKind::NetworkUnreachable
-        | io::ErrorKind::HostUnreachable
-        | io::ErrorKind::NetworkDown => ConnectError::Unreachable,
-        _ => ConnectError::Other,
     }
 }
 

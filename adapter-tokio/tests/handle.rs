@@ -1,6 +1,8 @@
 //! The handle over real sockets: requests, their cancellation, the end.
 
 mod support;
+#[cfg(unix)]
+mod unix;
 
 use std::{
     future::IntoFuture,

@@ -1,131 +1,40 @@
-//! Real TCP servers on loopback, on a thread of their own so that they do not disturb the client.
+//! Real TCP servers on loopback, on a thread of their own so that they do not disturb the client, and
+//! without a runtime, so that they are the same for each.
 
 use std::{
-    io,
-    net::{Ipv4Addr, SocketAddr},
+    io::{self, ErrorKind, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex, MutexGuard},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::BytesMut;
 use redial::client::length_prefixed::{Frame, Kind, Status};
 use socket2::{Domain, SockRef, Socket, Type};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    sync::{mpsc, oneshot, watch},
-    task::JoinSet,
-    time::{sleep, timeout},
-};
 
 use crate::client::Mode;
 
 /// How long a server works on what has come, so that a kill finds requests in flight.
 const WORK: Duration = Duration::from_millis(10);
 
-/// The servers of the cluster.
-pub(crate) struct Servers {
-    nodes: Vec<Server>,
-}
+/// Between two looks at the sockets.
+const PERIOD: Duration = Duration::from_millis(1);
+
+/// The servers of the cluster, until it is dropped.
+pub(crate) struct Servers(Arc<Mutex<Vec<Server>>>);
 
 struct Server {
     address: SocketAddr,
-    commands: mpsc::UnboundedSender<(Mode, oneshot::Sender<()>)>,
-}
-
-impl Servers {
-    /// One for each mode. Returns when each behaves as it should.
-    pub(crate) async fn start(modes: &[Mode]) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let mut nodes = Vec::new();
-        for _ in modes {
-            let port = Port::reserve()?;
-            let (commands, receiver) = mpsc::unbounded_channel();
-            nodes.push(Server {
-                address: port.address,
-                commands,
-            });
-            runtime.spawn(run(port, receiver));
-        }
-        thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
-        let servers = Self { nodes };
-        for (node, mode) in modes.iter().enumerate() {
-            servers.set(node, *mode).await;
-        }
-        Ok(servers)
-    }
-
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
-        self.nodes.iter().map(|node| node.address)
-    }
-
-    /// Returns when the server behaves so.
-    pub(crate) async fn set(&self, node: usize, mode: Mode) {
-        let (done, is_done) = oneshot::channel();
-        self.nodes[node]
-            .commands
-            .send((mode, done))
-            .expect("the servers' thread lives");
-        is_done.await.expect("the servers' thread lives");
-    }
-}
-
-/// One server: carries out commands, accepts while it is alive or mute.
-async fn run(mut port: Port, mut commands: mpsc::UnboundedReceiver<(Mode, oneshot::Sender<()>)>) {
-    let (talk, _) = watch::channel(false);
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            command = commands.recv() => {
-                let Some((mode, done)) = command else { return };
-                if mode == Mode::Dead {
-                    // Each is reset when its task drops it.
-                    connections.shutdown().await;
-                }
-                port.set(mode).await.expect("loopback works");
-                talk.send_replace(mode == Mode::Live);
-                let _ = done.send(());
-            }
-            stream = port.accept() => {
-                connections.spawn(serve(stream, talk.subscribe()));
-            }
-        }
-    }
-}
-
-/// Greets and echoes, but only while the server talks.
-async fn serve(mut stream: TcpStream, mut talk: watch::Receiver<bool>) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
-    let (mut input, mut output) = (BytesMut::new(), BytesMut::new());
-    while stream.read_buf(&mut input).await? > 0 {
-        let _ = talk.wait_for(|talk| *talk).await;
-        while let Some(frame) = Frame::decode(&mut input, 1 << 20).map_err(io::Error::other)? {
-            match frame.kind {
-                Kind::Hello => Frame::hello_answer(Status::Ok, 0).encode(&mut output),
-                Kind::Request => Frame::reply(frame.id, frame.body).encode(&mut output),
-                _ => return Ok(()),
-            }
-        }
-        sleep(WORK).await;
-        stream.write_all_buf(&mut output).await?;
-    }
-    Ok(())
+    port: Port,
+    talks: bool,
+    connections: Vec<Connection>,
 }
 
 /// A port that stays ours while nobody listens on it.
-struct Port {
-    address: SocketAddr,
-    state: State,
-}
-
-enum State {
+enum Port {
     /// Bound, so that connecting to it is refused and nobody else can take it.
-    Reserved {
-        _socket: Socket,
-    },
+    Reserved(Socket),
     /// Its accept queue is full of `_queue`: the kernel drops what else knocks.
     Full {
         listener: Socket,
@@ -134,55 +43,144 @@ enum State {
     Listening(TcpListener),
 }
 
-impl Port {
+impl Servers {
+    /// One for each mode. Each behaves as it should.
+    pub(crate) fn start(modes: &[Mode]) -> io::Result<Self> {
+        let servers: io::Result<Vec<_>> = modes.iter().map(|_| Server::reserve()).collect();
+        let servers = Arc::new(Mutex::new(servers?));
+        let all = Self(Arc::clone(&servers));
+        for (node, mode) in modes.iter().enumerate() {
+            all.set(node, *mode)?;
+        }
+        let servers = Arc::downgrade(&servers);
+        thread::spawn(move || {
+            while let Some(servers) = servers.upgrade() {
+                lock(&servers).iter_mut().for_each(Server::look);
+                drop(servers);
+                thread::sleep(PERIOD);
+            }
+        });
+        Ok(all)
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        let servers = lock(&self.0);
+        servers.iter().map(|server| server.address).collect()
+    }
+
+    /// From now on the server behaves so.
+    pub(crate) fn set(&self, node: usize, mode: Mode) -> io::Result<()> {
+        lock(&self.0)[node].set(mode)
+    }
+}
+
+fn lock(servers: &Mutex<Vec<Server>>) -> MutexGuard<'_, Vec<Server>> {
+    servers.lock().expect("nobody panics with it")
+}
+
+impl Server {
     fn reserve() -> io::Result<Self> {
         let socket = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-        let address = socket.local_addr()?.as_socket().expect("an IP socket");
         Ok(Self {
-            address,
-            state: State::Reserved { _socket: socket },
+            address: socket.local_addr()?.as_socket().expect("an IP socket"),
+            port: Port::Reserved(socket),
+            talks: false,
+            connections: Vec::new(),
         })
     }
 
-    async fn set(&mut self, mode: Mode) -> io::Result<()> {
-        match (mode, &self.state) {
-            (Mode::Live | Mode::Mute, State::Listening(_)) => return Ok(()),
-            (Mode::Live | Mode::Mute, State::Full { listener, .. }) => {
-                let listener = listener.try_clone()?;
-                self.state = listen(listener)?;
-            }
-            (Mode::Live | Mode::Mute, State::Reserved { _socket: socket }) => {
-                let socket = socket.try_clone()?;
-                self.state = listen(socket)?;
+    fn set(&mut self, mode: Mode) -> io::Result<()> {
+        self.talks = mode == Mode::Live;
+        match (mode, &self.port) {
+            (Mode::Live | Mode::Mute, Port::Listening(_)) => {}
+            (
+                Mode::Live | Mode::Mute,
+                Port::Full {
+                    listener: socket, ..
+                }
+                | Port::Reserved(socket),
+            ) => {
+                let listener = socket.try_clone()?;
+                listener.listen(1024)?;
+                listener.set_nonblocking(true)?;
+                self.port = Port::Listening(listener.into());
             }
             (Mode::Dead, _) => {
-                self.state = State::Reserved {
-                    _socket: self.rebind()?,
-                }
+                // Each is reset.
+                self.connections.clear();
+                self.rebind()?;
             }
-            (Mode::BlackHole, _) => self.state = fill(self.rebind()?, self.address).await?,
+            (Mode::BlackHole, _) => self.port = fill(self.rebind()?, self.address)?,
         }
         Ok(())
     }
 
     /// Ends what listens on the port and binds it anew.
     fn rebind(&mut self) -> io::Result<Socket> {
-        self.state = State::Reserved {
-            _socket: Socket::new(Domain::IPV4, Type::STREAM, None)?,
-        };
-        bind(self.address)
+        self.port = Port::Reserved(Socket::new(Domain::IPV4, Type::STREAM, None)?);
+        let socket = bind(self.address)?;
+        self.port = Port::Reserved(socket.try_clone()?);
+        Ok(socket)
     }
 
-    /// The next connection; never one while nothing is accepted.
-    async fn accept(&self) -> TcpStream {
-        if let State::Listening(listener) = &self.state {
-            loop {
-                if let Ok((stream, _)) = listener.accept().await {
-                    return stream;
-                }
+    /// Accepts, reads and writes what it can without waiting.
+    fn look(&mut self) {
+        if let Port::Listening(listener) = &self.port {
+            while let Ok((stream, _)) = listener.accept() {
+                self.connections.extend(Connection::new(stream));
             }
         }
-        std::future::pending().await
+        let talks = self.talks;
+        self.connections.retain_mut(|c| c.serve(talks).is_ok());
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    input: BytesMut,
+    output: BytesMut,
+    /// When it has worked on what is in `output`.
+    done: Instant,
+}
+
+impl Connection {
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
+        Ok(Self {
+            stream,
+            input: BytesMut::new(),
+            output: BytesMut::new(),
+            done: Instant::now(),
+        })
+    }
+
+    /// Greets and echoes, but only while the server talks.
+    fn serve(&mut self, talks: bool) -> io::Result<()> {
+        if !talks || Instant::now() < self.done {
+            return Ok(());
+        }
+        if !self.output.is_empty() {
+            // The replies of one look are smaller than any socket's buffer.
+            self.stream.write_all(&self.output.split())?;
+        }
+        let mut buffer = [0; 16 * 1024];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(length) => self.input.extend_from_slice(&buffer[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        while let Some(frame) = Frame::decode(&mut self.input, 1 << 20).map_err(io::Error::other)? {
+            match frame.kind {
+                Kind::Hello => Frame::hello_answer(Status::Ok, 0).encode(&mut self.output),
+                Kind::Request => Frame::reply(frame.id, frame.body).encode(&mut self.output),
+                _ => return Err(ErrorKind::InvalidData.into()),
+            }
+        }
+        self.done = Instant::now() + WORK;
+        Ok(())
     }
 }
 
@@ -193,20 +191,18 @@ fn bind(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn listen(socket: Socket) -> io::Result<State> {
-    socket.listen(1024)?;
-    socket.set_nonblocking(true)?;
-    Ok(State::Listening(TcpListener::from_std(socket.into())?))
-}
-
 /// Connects to a listener that does not accept until a connect stays pending.
-async fn fill(listener: Socket, address: SocketAddr) -> io::Result<State> {
+fn fill(listener: Socket, address: SocketAddr) -> io::Result<Port> {
     listener.listen(0)?;
     let mut queue = Vec::new();
-    while let Ok(stream) = timeout(Duration::from_millis(100), TcpStream::connect(address)).await {
-        queue.push(stream?);
+    loop {
+        match TcpStream::connect_timeout(&address, Duration::from_millis(100)) {
+            Ok(stream) => queue.push(stream),
+            Err(error) if error.kind() == ErrorKind::TimedOut => break,
+            Err(error) => return Err(error),
+        }
     }
-    Ok(State::Full {
+    Ok(Port::Full {
         listener,
         _queue: queue,
     })

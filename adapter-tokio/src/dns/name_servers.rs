@@ -1,10 +1,6 @@
 //! Name servers, asked without the system's resolver.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use hickory_resolver::{
     NameServerPool, PoolContext, TlsConfig,
@@ -20,17 +16,18 @@ use hickory_resolver::{
     },
     system_conf::read_system_conf,
 };
-use redial::driver::{DnsFailure, SourceError};
+use redial::driver::{DnsFailure, Family, Resolver, SourceError};
 use tokio::{task::spawn_blocking, time::timeout};
 
-use super::Family;
-
-/// The name servers that [`DnsSource`](super::DnsSource) and [`SrvSource`](super::SrvSource) ask, and
+/// The name servers that [`DnsSource`](crate::DnsSource) and [`SrvSource`](crate::SrvSource) ask, and
 /// for how long. Feature `dns`.
 ///
 /// They are asked one after the other, until one has an answer; that there is no such name is one, and
 /// that a server failed is none. They must be recursive ones, as those that a system is given are.
 /// Questions go by UDP, and by TCP where the answer is too long for that.
+///
+/// Names are complete: no search list is applied, and `/etc/hosts` is not read. Of two families of
+/// addresses both must be answered; that one of them has none is an answer.
 ///
 /// Nothing is kept from one look-up to the next, neither answers nor connections: the client asks
 /// once a minute, and wants to know what is true then. What the name servers keep they keep, as the
@@ -82,20 +79,6 @@ impl NameServers {
         self
     }
 
-    pub(super) async fn addresses(
-        &self,
-        name: &str,
-        family: Family,
-    ) -> Result<impl Iterator<Item = IpAddr>, SourceError> {
-        let types: &[_] = match family {
-            Family::Both => &[RecordType::A, RecordType::AAAA],
-            Family::V4 => &[RecordType::A],
-            Family::V6 => &[RecordType::AAAA],
-        };
-        let records = self.records(name, types).await?;
-        Ok(records.into_iter().filter_map(|data| data.ip_addr()))
-    }
-
     /// All records of these types: all of them or none, for half a list is a list.
     pub(super) async fn records(
         &self,
@@ -129,6 +112,24 @@ impl NameServers {
             }
         }
         Err(failed)
+    }
+}
+
+impl Resolver for NameServers {
+    async fn addresses(
+        &self,
+        name: &str,
+        port: u16,
+        family: Family,
+    ) -> Result<Vec<SocketAddr>, SourceError> {
+        let types: &[_] = match family {
+            Family::Both => &[RecordType::A, RecordType::AAAA],
+            Family::V4 => &[RecordType::A],
+            Family::V6 => &[RecordType::AAAA],
+        };
+        let records = self.records(name, types).await?;
+        let ips = records.into_iter().filter_map(|data| data.ip_addr());
+        Ok(ips.map(|ip| SocketAddr::new(ip, port)).collect())
     }
 }
 
@@ -246,7 +247,7 @@ fn failure(error: &NetError) -> DnsFailure {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{IpAddr, Ipv4Addr};
 
     use hickory_resolver::proto::rr::rdata::{A, CNAME};
 

@@ -6,8 +6,8 @@ use bytes::BytesMut;
 use redial::client::length_prefixed::{Frame, Kind, LengthPrefixed, Status};
 use redial_tokio::Client;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::TcpListener,
     sync::mpsc,
 };
 
@@ -59,7 +59,11 @@ pub(crate) fn client(server: &Server) -> Client<LengthPrefixed> {
         .expect("it is well-formed")
 }
 
-async fn serve(mut stream: TcpStream, answer: fn(Frame) -> Vec<Frame>) {
+/// Serves one connection.
+pub(crate) async fn serve(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    answer: fn(Frame) -> Vec<Frame>,
+) {
     let (mut input, mut output) = (BytesMut::new(), BytesMut::new());
     while let Ok(1..) = stream.read_buf(&mut input).await {
         while let Some(frame) = Frame::decode(&mut input, 1 << 20).expect("the client is correct") {

@@ -55,8 +55,8 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
         }
     }
 
-    /// The servers, as `host:port,host:port`; blanks around an entry do not matter. Replaces an
-    /// earlier list. Without any, requests wait until a list is set.
+    /// The servers, as `host:port,host:port`; blanks around an entry do not matter. `unix:/path` is a
+    /// Unix socket. Replaces an earlier list. Without any, requests wait until a list is set.
     pub fn servers(mut self, servers: impl Into<String>) -> Self {
         self.servers = Servers::Text(servers.into());
         self
@@ -273,6 +273,10 @@ mod tests {
             ("a:1,", wrong(1, "", Port)),
             ("a:1,b", wrong(1, "b", Port)),
             ("a b:1", wrong(0, "a b:1", Host)),
+            (
+                "unix:/run/x.sock, a:1",
+                Ok(vec!["unix:/run/x.sock".into(), "a:1".into()]),
+            ),
         ] {
             assert_eq!(texts(servers), expected, "{servers:?}");
         }

@@ -7,11 +7,7 @@ use core::{
 };
 use std::{boxed::Box, sync::Arc};
 
-use super::{
-    access::Access,
-    runtime::{Runtime, Stream},
-    wakeups::SourceWaker,
-};
+use super::{access::Access, runtime::Runtime, transport::Stream, wakeups::SourceWaker};
 use crate::{
     CloseError, ConnectError, ConnectionId,
     client::{Protocol, TransportInput},

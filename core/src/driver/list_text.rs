@@ -1,11 +1,12 @@
 //! Server lists as text, as files, URLs and databases hold them.
 
 use core::fmt::Display;
-use std::{collections::BTreeSet, io, string::ToString, vec::Vec};
+use std::{collections::BTreeSet, io, string::ToString, vec, vec::Vec};
 
 use super::source::{ServerList, SourceError};
 use crate::{
-    ConnectString, DynamicConfig, Expected, NodeSpec, ParseError, Servers, servers::MAX_ENTRIES,
+    ConnectString, DynamicConfig, Endpoint, Expected, NodeSpec, ParseError, Servers,
+    servers::MAX_ENTRIES,
 };
 
 impl ServerList {
@@ -15,7 +16,9 @@ impl ServerList {
     /// - With a `=` that no slash precedes it is ZooKeeper's dynamic configuration, as
     ///   [`DynamicConfig`] reads it, with keys, and with a version if it gives one.
     /// - Else each line is a [`ConnectString`]: one server, or several with commas between them. Blank
-    ///   lines and lines that begin with `#` are passed over, and so is a path after the servers.
+    ///   lines and lines that begin with `#` are passed over, and so is a path after the servers. A
+    ///   line that begins with `unix:/` or `unix:@` is one Unix socket
+    ///   ([`Endpoint::unix_path`](crate::Endpoint::unix_path)), commas and all.
     ///
     /// A server without port gets `default_port`; with 0 each needs its own. Dynamic configurations
     /// always give their ports. There are at most 10,000 servers. `place` is where the text is from, for errors: a path, a URL without
@@ -64,7 +67,7 @@ fn is_dynamic(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', '!']));
     let mark = first.and_then(|line| line.chars().find(|c| matches!(c, '=' | '/')));
-    mark == Some('=')
+    mark == Some('=') && first.and_then(unix_socket).is_none()
 }
 
 /// The servers of all lines, each once; none if a line names where to ask for them.
@@ -74,13 +77,19 @@ fn lines(text: &str, default_port: u16) -> Result<Option<Vec<NodeSpec>>, ParseEr
         if line.trim().is_empty() || line.trim_start().starts_with('#') {
             continue;
         }
-        let parsed = ConnectString::parse(line, default_port);
-        let parsed = parsed.map_err(|error| ParseError {
-            line: number,
-            ..error
-        })?;
-        let Servers::Listed(servers) = parsed.servers else {
-            return Ok(None);
+        let servers = match unix_socket(line) {
+            Some(socket) => vec![socket],
+            None => {
+                let parsed = ConnectString::parse(line, default_port);
+                let parsed = parsed.map_err(|error| ParseError {
+                    line: number,
+                    ..error
+                })?;
+                let Servers::Listed(servers) = parsed.servers else {
+                    return Ok(None);
+                };
+                servers
+            }
         };
         for server in servers {
             if !known.insert(server.clone()) {
@@ -103,9 +112,15 @@ fn lines(text: &str, default_port: u16) -> Result<Option<Vec<NodeSpec>>, ParseEr
     Ok(Some(nodes))
 }
 
+/// The Unix socket that a line names.
+fn unix_socket(line: &str) -> Option<Endpoint> {
+    let endpoint: Endpoint = line.trim().parse().ok()?;
+    endpoint.unix_path().is_some().then_some(endpoint)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::{format, string::String, vec};
+    use std::{format, string::String};
 
     use super::*;
 
@@ -128,6 +143,8 @@ mod tests {
             ("# ours\r\n\r\n a:1 \r\nb:2\r\na:1", Ok(vec!["a:1", "b:2"])),
             ("a:1/app=x", Ok(vec!["a:1"])),
             ("dns-srv://x", Ok(vec![])),
+            ("unix:/run/a,b\n c:1 \n", Ok(vec!["unix:/run/a,b", "c:1"])),
+            ("a:1,unix:/x", Ok(vec!["a:1", "unix:7"])),
             ("", Err((1, 1))),
             ("# none\n", Err((1, 1))),
             ("a:1\n\nb:2,c d", Err((3, 5))),
@@ -152,6 +169,7 @@ mod tests {
             ("\n# a comment\n! another\nversion = 1f", true),
             ("a:1", false),
             ("a:1/x=y", false),
+            ("unix:@x=y", false),
             ("# version=1\na:1", false),
             ("", false),
         ] {

@@ -2,7 +2,7 @@
 //!
 //! [`Handle`] is the client as an application sees it: cheap to clone, the same on every runtime.
 //! The driver behind it is written once over the [`Runtime`] trait: an adapter brings sockets,
-//! timers and tasks, and no logic. The driver brings no logic of the cluster's: it carries facts to
+//! timers and tasks, and no logic. What carries the bytes can be exchanged: [`Transport`]. The driver brings no logic of the cluster's: it carries facts to
 //! [`client::Client`](crate::client::Client) and its actions to the sockets.
 //!
 //! # How it works
@@ -36,9 +36,9 @@
 //! # Where the servers are
 //!
 //! From the application, by the builder and by [`Handle::set_nodes`], and from whoever else knows it:
-//! [`Builder::source`] takes any [`ServerSource`], such as a callback ([`from_fn`]), or a file
-//! or a URL of an adapter; [`Builder::discovery`] asks the cluster itself. The list in force is the
-//! union of all of them. [`Builder::fallback_source`] and [`Builder::fallback`] name servers to try
+//! [`Builder::source`] takes any [`ServerSource`], such as a callback ([`from_fn`]), the addresses of a
+//! name ([`DnsSource`]), or a file or a URL of an adapter; [`Builder::discovery`] asks the cluster
+//! itself. The list in force is the union of all of them. [`Builder::fallback_source`] and [`Builder::fallback`] name servers to try
 //! when all others have failed.
 //!
 //! The core says when to ask ([`Config::refresh_interval`](crate::Config::refresh_interval), and early
@@ -73,10 +73,12 @@
 mod access;
 mod builder;
 mod connection;
+mod dns;
 mod error;
 mod feed;
 mod handle;
 mod list_text;
+mod over;
 mod request;
 mod retrieval;
 mod runtime;
@@ -85,19 +87,24 @@ mod shared_source;
 mod source;
 mod sync;
 mod task;
+pub mod tcp;
+mod transport;
 mod waiters;
 mod wakeups;
 
 pub use {
     builder::Builder,
+    dns::{DnsSource, Family, Resolver, SystemResolver},
     error::{BuildError, Error, ServersError},
     feed::{ClientEvent, EventRecord, Events, PushRecord, Pushes, Receiver},
     handle::Handle,
+    over::Over,
     request::{Request, ResponseFuture},
-    runtime::{Runtime, Stream, Timer},
+    runtime::{Runtime, Timer},
     shared_source::SharedSource,
     source::{
         Changed, DnsFailure, FromFn, RedirectError, Retrieval, ServerList, ServerSource,
         SourceError, from_fn,
     },
+    transport::{Either, Stream, Transport},
 };

@@ -23,7 +23,8 @@ pub enum Endpoint {
         /// The port.
         port: u16,
     },
-    /// Anything else, for transports that have no IP addresses: a socket path, a pipe.
+    /// Anything else, for transports that have no IP addresses. `unix:/path` is a Unix socket, which
+    /// the adapters can dial; see [`Endpoint::unix_path`].
     Opaque(Box<str>),
 }
 
@@ -45,6 +46,22 @@ impl Endpoint {
             port,
         })
     }
+
+    /// Where the Unix socket is that the opaque endpoint `unix:/path` stands for. For `unix:@name`, an
+    /// abstract name of Linux, that is a NUL and the name, as sockets take it. `None` for all else.
+    #[must_use]
+    pub fn unix_path(&self) -> Option<String> {
+        let Self::Opaque(text) = self else {
+            return None;
+        };
+        unix_socket(text).map(|path| path.replacen('@', "\0", usize::from(path.starts_with('@'))))
+    }
+}
+
+/// The `/path` or `@name` of a Unix socket's text.
+fn unix_socket(text: &str) -> Option<&str> {
+    let path = text.strip_prefix("unix:")?;
+    (path.len() > 1 && path.starts_with(['/', '@'])).then_some(path)
 }
 
 /// Whether a text is 1 to 253 of `A–Z a–z 0–9 . _ -`.
@@ -59,11 +76,17 @@ pub(super) fn parse_port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| digits && port > 0)
 }
 
-/// `host:port`, `1.2.3.4:port` or `[v6]:port`.
+/// `host:port`, `1.2.3.4:port` or `[v6]:port`; `unix:/path` or `unix:@name` for a Unix socket.
 impl FromStr for Endpoint {
     type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, EndpointError> {
+        if let Some(path) = unix_socket(text) {
+            return match path.contains(char::is_control) {
+                true => Err(EndpointError::Host),
+                false => Ok(Self::Opaque(text.into())),
+            };
+        }
         let (host, port) = text.rsplit_once(':').ok_or(EndpointError::Port)?;
         let port = parse_port(port).ok_or(EndpointError::Port)?;
         if let Some(inner) = host.strip_prefix('[') {
@@ -98,7 +121,7 @@ impl From<SocketAddr> for Endpoint {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum EndpointError {
     /// The host is neither a name of 1 to 253 letters, digits, dots, underscores and hyphens nor an
-    /// IP address (IPv6 in brackets, without zone).
+    /// IP address (IPv6 in brackets, without zone); or a Unix socket's path has control characters.
     #[error("invalid host")]
     Host,
     /// The port is missing or not 1 to 65535.
@@ -166,5 +189,43 @@ impl FromStr for NodeSpec {
 
     fn from_str(text: &str) -> Result<Self, EndpointError> {
         text.parse().map(|endpoint: Endpoint| Self::new(endpoint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_unix_socket_is_an_opaque_endpoint_and_comes_back_as_it_was() {
+        for (text, path) in [
+            ("unix:/run/redis.sock", "/run/redis.sock"),
+            ("unix:/a b:1", "/a b:1"),
+            ("unix:@name", "\0name"),
+            ("unix:/a@b", "/a@b"),
+        ] {
+            let endpoint: Endpoint = text.parse().expect(text);
+            assert_eq!(endpoint, Endpoint::Opaque(text.into()));
+            assert_eq!(endpoint.to_string(), text);
+            assert_eq!(endpoint.unix_path().as_deref(), Some(path));
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_unix_socket_is_a_host_or_an_error() {
+        let host = "unix:9092".parse();
+        assert_eq!(host, Endpoint::name("unix", 9092));
+        assert_eq!(host.map(|host| host.unix_path()), Ok(None));
+        for (text, error) in [
+            ("unix:", EndpointError::Port),
+            ("unix:/", EndpointError::Port),
+            ("unix:run/x", EndpointError::Port),
+            ("unix:/a\0b", EndpointError::Host),
+        ] {
+            assert_eq!(text.parse::<Endpoint>(), Err(error), "{text:?}");
+        }
+        assert_eq!(Endpoint::Opaque("/run/x".into()).unix_path(), None);
     }
 }

@@ -5,6 +5,7 @@ mod record;
 mod shared_source;
 mod sim;
 mod sources;
+mod transport;
 
 use std::{
     future::IntoFuture,

@@ -17,7 +17,7 @@ use bytes::BytesMut;
 use redial::{
     ConnectError, Instant, NodeSpec,
     client::length_prefixed::{Frame, Kind, Status},
-    driver::{Runtime, Stream, Timer},
+    driver::{Runtime, Stream, Timer, Transport},
 };
 
 /// The runtime, and the test's hold on its world.
@@ -150,21 +150,8 @@ impl Sim {
     }
 }
 
-impl Runtime for Sim {
+impl Transport for Sim {
     type Stream = End;
-    type Timer = SimTimer;
-
-    fn current() -> Option<Self> {
-        None
-    }
-
-    fn now(&self) -> Instant {
-        self.world().now
-    }
-
-    fn timer(&self) -> SimTimer {
-        SimTimer(self.clone())
-    }
 
     fn connect(
         &self,
@@ -182,6 +169,22 @@ impl Runtime for Sim {
             drop(world);
             Ok(End { sim, index })
         }
+    }
+}
+
+impl Runtime for Sim {
+    type Timer = SimTimer;
+
+    fn current() -> Option<Self> {
+        None
+    }
+
+    fn now(&self) -> Instant {
+        self.world().now
+    }
+
+    fn timer(&self) -> SimTimer {
+        SimTimer(self.clone())
     }
 
     fn resolve(

@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use redial::{
     Instant, Reason,
     client::length_prefixed::LengthPrefixed,
-    driver::{Error, Runtime, Stream},
+    driver::{Error, Runtime, Stream, Transport},
     sim::{
         Answers, Fault, Schedule, Server, Service, Stalled, Target, VirtualClient, VirtualStream,
         VirtualWorld, Way, listed_by_address,

@@ -59,7 +59,7 @@ pub(crate) fn hosts(name: &str, servers: &[&Server]) -> String {
 }
 
 /// A name's IPv4 addresses, which this server knows, at the port of these servers.
-pub(crate) fn ipv4(dns: &Dnsmasq, name: &str, servers: &[Server]) -> DnsSource {
+pub(crate) fn ipv4(dns: &Dnsmasq, name: &str, servers: &[Server]) -> impl ServerSource + use<> {
     let source = DnsSource::new(name, servers[0].address().port()).ipv4_only();
     source.through(ask(dns))
 }

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     ConnectError, Instant, NodeSpec,
-    driver::{Handle, Runtime},
+    driver::{Handle, Runtime, Transport},
     record::Observer,
 };
 
@@ -171,22 +171,8 @@ impl Virtual {
     }
 }
 
-impl Runtime for Virtual {
+impl Transport for Virtual {
     type Stream = VirtualStream;
-    type Timer = VirtualTimer;
-
-    /// None: the world must be named.
-    fn current() -> Option<Self> {
-        None
-    }
-
-    fn now(&self) -> Instant {
-        lock(&self.shared).world.now
-    }
-
-    fn timer(&self) -> VirtualTimer {
-        VirtualTimer::new(self.slot())
-    }
 
     fn connect(
         &self,
@@ -200,6 +186,23 @@ impl Runtime for Virtual {
             stream.connected().await?;
             Ok(stream)
         }
+    }
+}
+
+impl Runtime for Virtual {
+    type Timer = VirtualTimer;
+
+    /// None: the world must be named.
+    fn current() -> Option<Self> {
+        None
+    }
+
+    fn now(&self) -> Instant {
+        lock(&self.shared).world.now
+    }
+
+    fn timer(&self) -> VirtualTimer {
+        VirtualTimer::new(self.slot())
     }
 
     fn resolve(

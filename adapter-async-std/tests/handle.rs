@@ -1,0 +1,177 @@
+//! The handle over real sockets, on each executor.
+
+#[macro_use]
+mod support;
+#[cfg(unix)]
+mod unix;
+
+use std::{
+    future::{IntoFuture, poll_fn},
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use async_io::block_on;
+use redial::{
+    Certainty, Endpoint, Reason, SubmitError,
+    client::length_prefixed::{Frame, LengthPrefixed},
+    driver::{BuildError, Error, Handle, Runtime, Timer},
+};
+use redial_async_std::{AsyncIo, DnsSource, Executor};
+use support::{Server, echo, server, silence};
+
+/// Far more than anything here needs.
+const LONG: Duration = Duration::from_secs(10);
+
+/// A client of these servers, on the runtime that the executor always has.
+fn client<E: Executor>(servers: String) -> Handle<LengthPrefixed, AsyncIo<E>> {
+    let builder = Handle::builder(LengthPrefixed::new()).servers(servers);
+    builder.build().expect("it is well-formed")
+}
+
+on_each_executor! {
+    a_request_is_answered
+    replies_larger_than_any_buffer_come_whole
+    a_timeout_is_the_requests_own
+    names_are_resolved_by_the_system
+    the_addresses_of_a_name_are_nodes
+    dropping_the_last_handle_closes_the_connections
+    a_shutdown_ends_the_task
+}
+
+fn a_request_is_answered<E: Executor>() {
+    let Server { address, .. } = server(echo);
+    let client = client::<E>(address.to_string());
+    let response = block_on(client.request("ping".into()).into_future()).expect("answered");
+    assert_eq!(response.reply.as_deref(), Some(&b"ping"[..]));
+    assert_eq!(Some(response.node), client.find(&address.into()));
+}
+
+fn replies_larger_than_any_buffer_come_whole<E: Executor>() {
+    let server = server(|frame| vec![Frame::reply(frame.id, vec![7; 900_000])]);
+    let client = client::<E>(server.address.to_string());
+    let request = client.request(vec![0; 900_000].into()).into_future();
+    let reply = block_on(request).expect("answered").reply;
+    assert!(reply.is_some_and(|reply| reply.len() == 900_000));
+}
+
+fn a_timeout_is_the_requests_own<E: Executor>() {
+    let client = client::<E>(server(silence).address.to_string());
+    let start = Instant::now();
+    let patience = Duration::from_millis(100);
+    let request = client.request("x".into()).timeout(patience);
+    let Err(Error::Request(error)) = block_on(request.into_future()) else {
+        panic!("there is no reply")
+    };
+    assert_eq!(error.reason, Reason::Timeout);
+    assert!(start.elapsed() >= patience);
+}
+
+fn names_are_resolved_by_the_system<E: Executor>() {
+    let port = server(echo).address.port();
+    let client = client::<E>(format!("localhost:{port}"));
+    block_on(client.request("x".into()).into_future()).expect("answered");
+}
+
+fn the_addresses_of_a_name_are_nodes<E: Executor>() {
+    let address = server(echo).address;
+    let source = DnsSource::<AsyncIo<E>>::new("localhost", address.port()).ipv4_only();
+    let builder = Handle::<_, AsyncIo<E>>::builder(LengthPrefixed::new()).source(source);
+    let client = builder.build().expect("it is well-formed");
+    let response = block_on(client.request("x".into()).into_future()).expect("answered");
+    assert_eq!(
+        Some(response.node),
+        client.find(&Endpoint::Address(address))
+    );
+}
+
+fn dropping_the_last_handle_closes_the_connections<E: Executor>() {
+    let server = server(echo);
+    let client = client::<E>(server.address.to_string());
+    block_on(client.request("x".into()).into_future()).expect("answered");
+    drop(client);
+    server.ended.recv_timeout(LONG).expect("it was closed");
+}
+
+fn a_shutdown_ends_the_task<E: Executor>() {
+    let server = server(echo);
+    let client = client::<E>(server.address.to_string());
+    block_on(client.ready(LONG)).expect("it is up");
+    block_on(client.shutdown(LONG)).expect("the drain ends");
+    server.ended.recv_timeout(LONG).expect("it was closed");
+    let refused = block_on(client.request("y".into()).into_future());
+    assert_eq!(refused, Err(Error::Submit(SubmitError::Closed)));
+}
+
+/// An executor of the user's own, which can end.
+#[derive(Clone, Default)]
+struct Own(Arc<Tasks>);
+
+type Tasks = Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>>;
+
+impl Executor for Own {
+    fn spawn(&self, driver: impl Future<Output = ()> + Send + 'static) {
+        self.0.lock().expect("nobody panics").push(Box::pin(driver));
+    }
+}
+
+#[test]
+fn an_executor_that_drops_the_task_completes_open_requests() {
+    let (server, own) = (server(silence), Own::default());
+    let client = Handle::builder(LengthPrefixed::new())
+        .servers(server.address.to_string())
+        .runtime(AsyncIo::new(own.clone()))
+        .build()
+        .expect("it is well-formed");
+    let driver = own.0.lock().expect("nobody panics").pop();
+    let mut driver = driver.expect("it was spawned");
+    let mut request = client.request("x".into()).into_future();
+    block_on(poll_fn(|cx| {
+        assert!(Pin::new(&mut request).poll(cx).is_pending());
+        assert!(driver.as_mut().poll(cx).is_pending());
+        match client.stats().in_flight {
+            0 => Poll::Pending,
+            _ => Poll::Ready(()),
+        }
+    }));
+    drop(driver);
+    let Err(Error::Request(error)) = block_on(request) else {
+        panic!("there is no reply")
+    };
+    let expected = (Reason::Closed, Certainty::PossiblyWritten);
+    assert_eq!((error.reason, error.certainty), expected);
+    server.ended.recv_timeout(LONG).expect("it was closed");
+}
+
+#[test]
+fn without_an_executor_that_is_always_there_a_runtime_must_be_given() {
+    let build = Handle::<_, AsyncIo<Own>>::builder(LengthPrefixed::new()).build();
+    assert_eq!(build.err(), Some(BuildError::NoRuntime));
+}
+
+#[test]
+fn a_timer_fires_at_its_time_again_and_again_and_never_before() {
+    let runtime = AsyncIo::new(Own::default());
+    let mut timer = runtime.timer();
+    for milliseconds in [20, 0, 5] {
+        let at = runtime.now() + Duration::from_millis(milliseconds);
+        timer.set(redial::Instant::MAX);
+        timer.set(at);
+        block_on(poll_fn(|cx| timer.poll(cx)));
+        assert!(runtime.now() >= at);
+    }
+}
+
+#[test]
+fn a_timer_that_is_set_to_the_end_of_time_does_not_fire() {
+    let runtime = AsyncIo::new(Own::default());
+    let mut timer = runtime.timer();
+    timer.set(redial::Instant::MAX);
+    let mut short = async_io::Timer::after(Duration::from_millis(50));
+    block_on(poll_fn(|cx| {
+        assert!(timer.poll(cx).is_pending());
+        Pin::new(&mut short).poll(cx)
+    }));
+}
