@@ -1,5 +1,6 @@
 //! Requests a second over one loopback connection, by callers that each wait for their reply:
-//! redial on tokio against a client written by hand, and against redis-rs on a real Redis.
+//! redial on tokio against a client written by hand, against redis-rs on a real Redis, and against
+//! redial on async-io.
 //!
 //! ```text
 //! cargo bench -p redial-tests --bench compare
@@ -14,16 +15,19 @@ mod bare;
 mod by_hand;
 mod ours;
 mod redis;
+mod runtimes;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;
 
 use std::{
     env,
+    pin::Pin,
     process::{Command, ExitCode, Stdio, id},
     time::Instant,
 };
 
+use redial_tokio::Tokio;
 use server::Server;
 use support::{Report, interleave, median, ratio};
 
@@ -47,6 +51,7 @@ fn main() -> ExitCode {
     let mut report = Report::new("compare");
     against_by_hand(&mut report);
     redis::compare(&mut report);
+    runtimes::compare(&mut report);
     report.finish()
 }
 
@@ -65,7 +70,7 @@ fn against_by_hand(report: &mut Report) {
         let figures = interleave(&mut [
             Box::new(|| block_on(bare::run(address, callers, requests))),
             Box::new(|| rate(by_hand::ByHand::connect(address), callers, requests)),
-            Box::new(|| rate(ours::frames(address), callers, requests)),
+            Box::new(|| rate(ours::frames::<Tokio>(address), callers, requests)),
         ]);
         let [bare, by_hand, redial] = [0, 1, 2].map(|subject: usize| &figures[subject][..]);
         let (good, ours) = (ratio(by_hand, bare), ratio(redial, by_hand));
@@ -85,32 +90,45 @@ fn against_by_hand(report: &mut Report) {
     }
 }
 
-/// Requests a second of so many callers.
+/// Requests a second of so many callers, on tokio.
 pub(crate) fn rate<C: Caller>(
     connect: impl Future<Output = C>,
     callers: usize,
     requests: usize,
 ) -> f64 {
-    block_on(async {
-        let client = connect.await;
-        client.call().await;
-        let start = Instant::now();
-        let tasks: Vec<_> = (0..callers)
-            .map(|_| {
-                let client = client.clone();
-                tokio::spawn(async move {
-                    for _ in 0..requests / callers {
-                        client.call().await;
-                    }
-                })
-            })
-            .collect();
-        for task in tasks {
-            task.await.expect("no caller panics");
-        }
-        (requests / callers * callers) as f64 / start.elapsed().as_secs_f64()
-    })
+    block_on(serve_callers(connect, callers, requests, |caller| {
+        let task = tokio::spawn(caller);
+        async { task.await.expect("no caller panics") }
+    }))
 }
+
+/// Requests a second of so many callers, which are run by `spawn`.
+pub(crate) async fn serve_callers<C: Caller, T: Future<Output = ()>>(
+    connect: impl Future<Output = C>,
+    callers: usize,
+    requests: usize,
+    spawn: impl Fn(BoxFuture) -> T,
+) -> f64 {
+    let client = connect.await;
+    client.call().await;
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..callers)
+        .map(|_| {
+            let client = client.clone();
+            spawn(Box::pin(async move {
+                for _ in 0..requests / callers {
+                    client.call().await;
+                }
+            }))
+        })
+        .collect();
+    for task in tasks {
+        task.await;
+    }
+    (requests / callers * callers) as f64 / start.elapsed().as_secs_f64()
+}
+
+type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// All on this thread, which is pinned.
 fn block_on<T>(work: impl Future<Output = T>) -> T {

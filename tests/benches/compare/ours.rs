@@ -1,22 +1,30 @@
-//! redial as its users have it: the default configuration, the handle, tokio.
+//! redial as its users have it: the default configuration, the handle, a runtime.
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use redial::client::length_prefixed::LengthPrefixed;
-use redial_tokio::Client;
+use redial::{
+    client::length_prefixed::LengthPrefixed,
+    driver::{Handle, Runtime},
+};
 
 use crate::{BODY, Caller};
 
-#[derive(Clone)]
-pub(crate) struct Frames(Client<LengthPrefixed>);
+pub(crate) struct Frames<R: Runtime>(Handle<LengthPrefixed, R>);
 
-pub(crate) async fn frames(address: SocketAddr) -> Frames {
-    let builder = Client::builder(LengthPrefixed::new()).servers(address.to_string());
-    Frames(builder.build().expect("an address"))
+/// On the runtime that calls.
+pub(crate) async fn frames<R: Runtime>(address: SocketAddr) -> Frames<R> {
+    let builder = Handle::builder(LengthPrefixed::new()).servers(address.to_string());
+    Frames(builder.build().expect("an address, and a runtime"))
 }
 
-impl Caller for Frames {
+impl<R: Runtime> Clone for Frames<R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<R: Runtime> Caller for Frames<R> {
     async fn call(&self) {
         let response = self.0.request(Bytes::from_static(BODY)).await;
         let reply = response.expect("an answer").reply;

@@ -90,10 +90,13 @@ struct Search<'a, C> {
 /// that what a disturbance leads to is done with before the next one: a breadth-first search of all would
 /// hold many more states at a time.
 struct Frontier<C> {
-    layers: Vec<Vec<(u32, Box<State<C>>)>>,
+    layers: Vec<Layer<C>>,
     /// How many moves each of them is away.
     depths: Vec<usize>,
 }
+
+/// States, and where they are among those that were reached.
+type Layer<C> = Vec<(u32, Box<State<C>>)>;
 
 impl<C> Frontier<C> {
     fn new(budget: u8) -> Self {
@@ -111,7 +114,7 @@ impl<C> Frontier<C> {
     }
 
     /// The next states, all as many moves away.
-    fn pop(&mut self) -> Option<(usize, Vec<(u32, Box<State<C>>)>)> {
+    fn pop(&mut self) -> Option<(usize, Layer<C>)> {
         let spent = self.layers.iter().rposition(|layer| !layer.is_empty())?;
         Some((self.depths[spent], mem::take(&mut self.layers[spent])))
     }
