@@ -77,6 +77,8 @@ mod error;
 mod feed;
 mod handle;
 mod list_text;
+#[cfg(all(test, redial_model))]
+mod models;
 mod request;
 mod retrieval;
 mod runtime;
