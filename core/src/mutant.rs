@@ -1,4 +1,5 @@
-//! Broken cores: faults that can be put into this one, to prove that the checkers find them.
+//! Broken cores: faults that can be put into this one, to prove that the checkers find them; and a few
+//! for the driver, for its models.
 //!
 //! Compiled only under `--cfg redial_mutant`; without it nothing of this is there.
 
@@ -27,18 +28,21 @@ pub(crate) fn is(mutant: Mutant) -> bool {
     CHOSEN.load(Ordering::Relaxed) == mutant as u8 + 1
 }
 
-/// Declares the enum with a list of all its variants.
+/// Declares the enum with lists of all its variants, the core's and the driver's.
 macro_rules! mutants {
-    ($($(#[doc = $doc:literal])* $name:ident,)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident,)*; $($(#[doc = $of_driver:literal])* $driver:ident,)*) => {
         /// One fault.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Mutant {
             $($(#[doc = $doc])* $name,)*
+            $($(#[doc = $of_driver])* $driver,)*
         }
 
         impl Mutant {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
+            /// Those of the core, which the simulator's checkers find.
+            pub const CORE: &[Self] = &[$(Self::$name,)*];
+            /// Those of the driver, which its models find.
+            pub const DRIVER: &[Self] = &[$(Self::$driver,)*];
         }
     };
 }
@@ -195,6 +199,28 @@ mutants! {
     ShutsDownForEver,
     /// The end is told twice.
     EndsTwice,
+    ;
+    // The driver's hand-over.
+    /// The driver looks for something to do, and only then says whom to wake.
+    RegistersLate,
+    /// A handle wakes the driver before it has called the client.
+    WakesBeforeCall,
+    /// A source wakes the driver before it is on the list.
+    ListsAfterWaking,
+    /// A connection's wake-up during its own turn is forgotten.
+    ForgetsWakeUp,
+    /// A request that is complete still has a waker.
+    KeepsWaker,
+    /// A future that has moved to another task is woken where it was.
+    KeepsFirstWaker,
+    /// Who waits for the end does so though it has come.
+    AwaitsPastEnd,
+    /// A feed that is begun after the end does not end.
+    FeedsPastEnd,
+    /// A receiver looks for items under one lock, and goes to sleep under another.
+    SleepsUnlocked,
+    /// A client that gives up a shared retrieval does not tell the others.
+    GivesUpSilently,
 }
 
 impl fmt::Display for Mutant {

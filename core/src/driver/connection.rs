@@ -98,7 +98,9 @@ impl<S: Stream> Connection<S> {
             },
             Phase::Open(open) => {
                 open.reading |= woken;
-                match open.serve(&mut cx, access, buffer) {
+                let served = open.serve(&mut cx, access, buffer);
+                mutant!(ForgetsWakeUp => { self.source.take_listed(); });
+                match served {
                     Ok(true) => Turn::Again,
                     Ok(false) => Turn::Wait,
                     Err(error) => {

@@ -94,6 +94,10 @@ impl<T> Receiver<T> {
         if inner.ended {
             return Poll::Ready(None);
         }
+        mutant!(SleepsUnlocked => {
+            drop(inner);
+            inner = lock(&self.feed.inner);
+        });
         let old = inner.waker.replace(waker);
         drop(inner);
         drop(old);
@@ -137,8 +141,8 @@ impl<T> Feed<T> {
     }
 
     /// Whether the receiver is gone.
-    pub(super) fn is_abandoned(self: &Arc<Self>) -> bool {
-        Arc::strong_count(self) == 1
+    pub(super) fn is_abandoned(this: &Arc<Self>) -> bool {
+        Arc::strong_count(this) == 1
     }
 
     /// Adds an item. Returns whom to wake.
@@ -210,8 +214,8 @@ mod tests {
     #[test]
     fn a_dropped_receiver_is_noticed() {
         let (feed, receiver) = Feed::<usize>::new();
-        assert!(!feed.is_abandoned());
+        assert!(!Feed::is_abandoned(&feed));
         drop(receiver);
-        assert!(feed.is_abandoned());
+        assert!(Feed::is_abandoned(&feed));
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 /// The destructors of a request, a reply and a push may run under the client's lock: they must not
 /// call the client.
 pub struct Handle<P: Protocol, R: Runtime> {
-    inner: Arc<Inner<P, R>>,
+    pub(super) inner: Arc<Inner<P, R>>,
 }
 
 pub(super) struct Inner<P: Protocol, R: Runtime> {
@@ -103,7 +103,7 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     pub fn events(&self) -> Events {
         let (feed, receiver) = Feed::new();
         let mut state = lock(&self.inner.shared.state);
-        if state.ended {
+        if state.ended && !mutant!(FeedsPastEnd) {
             let _ = feed.end();
         }
         state.events.push(feed);
@@ -196,7 +196,7 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
             begun?;
             poll_fn(|cx| {
                 let mut state = lock(&shared.state);
-                if state.ended {
+                if state.ended && !mutant!(AwaitsPastEnd) {
                     return Poll::Ready(());
                 }
                 if !state.end.iter().any(|waker| waker.will_wake(cx.waker())) {

@@ -78,6 +78,8 @@ mod error;
 mod feed;
 mod handle;
 mod list_text;
+#[cfg(all(test, redial_model))]
+mod models;
 mod over;
 mod request;
 mod retrieval;

@@ -1,7 +1,7 @@
 //! What the handles and the driver share, under one lock.
 
 use core::{mem, net::SocketAddr, task::Waker};
-use std::{boxed::Box, vec::Vec};
+use std::{boxed::Box, sync::Arc as StdArc, vec::Vec};
 
 use super::{
     feed::{ClientEvent, EventRecord, Feed, PushRecord},
@@ -20,7 +20,7 @@ pub(super) type Outcome<P> = Result<Response<<P as Protocol>::Reply>, RequestErr
 /// The lock and what is inside. Nothing is woken, and no system call made, while it is held.
 pub(super) struct Shared<P: Protocol> {
     pub(super) state: Mutex<State<P>>,
-    pub(super) wakeups: Arc<Wakeups>,
+    pub(super) wakeups: StdArc<Wakeups>,
 }
 
 pub(super) struct State<P: Protocol> {
@@ -96,16 +96,17 @@ impl<P: Protocol> Shared<P> {
         };
         Self {
             state: Mutex::new(state),
-            wakeups: Arc::default(),
+            wakeups: StdArc::default(),
         }
     }
 
     /// For handles: changes the client, and leaves the outputs to the driver.
     pub(super) fn call<T>(&self, change: impl FnOnce(&mut State<P>) -> T) -> T {
+        mutant!(WakesBeforeCall => self.wakeups.wake());
         let mut state = lock(&self.state);
         let result = change(&mut state);
         state.calls += 1;
-        let first = state.calls == 1;
+        let first = state.calls == 1 && !mutant!(WakesBeforeCall);
         drop(state);
         if first {
             self.wakeups.wake();
@@ -154,7 +155,7 @@ impl<P: Protocol> State<P> {
                 connection,
                 push,
             } => {
-                self.pushes.take_if(|feed| feed.is_abandoned());
+                self.pushes.take_if(|feed| Feed::is_abandoned(feed));
                 if let Some(feed) = &self.pushes {
                     let record = PushRecord {
                         at: now,
@@ -186,7 +187,7 @@ impl<P: Protocol> State<P> {
     }
 
     pub(super) fn publish(&mut self, at: Instant, event: ClientEvent, outbox: &mut Outbox) {
-        self.events.retain(|feed| !feed.is_abandoned());
+        self.events.retain(|feed| !Feed::is_abandoned(feed));
         let record = EventRecord { at, event };
         outbox.wake.extend(
             self.events

@@ -7,11 +7,17 @@ use core::{
     pin::Pin,
     task::{Context, Poll, Waker},
 };
-use std::{boxed::Box, collections::BTreeMap, sync::Weak, task::Wake, vec::Vec};
+use std::{
+    boxed::Box,
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+    task::Wake,
+    vec::Vec,
+};
 
 use super::{
     source::{Changed, Retrieval, ServerList, ServerSource, SourceError},
-    sync::{Arc, Mutex, lock},
+    sync::{Mutex, lock},
 };
 
 /// A source that many clients of a process share: one retrieval for all, and each is told the same
@@ -236,6 +242,7 @@ impl Drop for Visit {
         }
         drop(state);
         drop(unwanted);
+        mutant!(GivesUpSilently => return);
         // It may have been the one that was to poll.
         table.wake_all();
     }

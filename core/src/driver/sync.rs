@@ -1,8 +1,14 @@
-//! The synchronisation the driver uses, in one place, so that a model checker (loom, shuttle) can
-//! stand in for it.
+//! The synchronisation the driver uses, in one place, so that a model checker can stand in for it:
+//! loom does in the tests of `models`, which are built with `--cfg redial_model`.
 //!
 //! The task wakers stay on std's `Arc`: [`std::task::Wake`] is defined for no other.
 
+#[cfg(all(test, redial_model))]
+pub(super) use loom::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicBool, Ordering},
+};
+#[cfg(not(all(test, redial_model)))]
 pub(super) use std::sync::{
     Arc, Mutex, MutexGuard,
     atomic::{AtomicBool, Ordering},

@@ -92,8 +92,11 @@ impl<P: Protocol, R: Runtime> Future for Driver<P, R> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.access.shared.wakeups.register(cx.waker());
+        if !mutant!(RegistersLate) {
+            this.access.shared.wakeups.register(cx.waker());
+        }
         this.access.settle();
+        mutant!(RegistersLate => this.access.shared.wakeups.register(cx.waker()));
         let mut budget = BUDGET;
         while budget > 0 {
             this.act();

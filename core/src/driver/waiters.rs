@@ -82,6 +82,7 @@ impl<T> Waiters<T> {
             && waiter.request == request
             && let Some(waker) = waiter.waker.take()
         {
+            mutant!(KeepsWaker => waiter.waker = Some(waker.clone()));
             waiter.result = Some(result);
             self.waiting -= 1;
             return Ok(waker);
@@ -98,7 +99,7 @@ impl<T> Waiters<T> {
                 self.free.push(place);
                 Ok(result)
             }
-            (None, Some(known)) if known.will_wake(waker) => Err(None),
+            (None, Some(known)) if known.will_wake(waker) || mutant!(KeepsFirstWaker) => Err(None),
             (None, known) => Err(known.replace(waker.clone())),
         }
     }

@@ -95,9 +95,10 @@ impl Wake for SourceWaker {
         if self.listed.swap(true, Ordering::SeqCst) {
             return;
         }
+        mutant!(ListsAfterWaking => self.wakeups.wake());
         let mut inner = lock(&self.wakeups.inner);
         inner.ready.push_back(self.source);
-        let task = inner.task.take();
+        let task = inner.task.take_if(|_| !mutant!(ListsAfterWaking));
         drop(inner);
         if let Some(task) = task {
             task.wake();

@@ -48,7 +48,7 @@ mod mutants {
             "fault", "seed", "steps", "ms"
         );
         let (mut tried, mut caught) = (0, 0);
-        for mutant in Mutant::ALL {
+        for mutant in Mutant::CORE {
             let name = format!("{mutant:?}");
             if everything || wanted(&name) {
                 let found = search(Some(*mutant), 0..options.seeds);

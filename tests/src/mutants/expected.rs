@@ -118,5 +118,15 @@ pub const fn rule_of(mutant: Mutant) -> &'static str {
         Mutant::DialsAfterShutdown => "after shutdown nothing new begins (SEMANTICS 9.2)",
         Mutant::ShutsDownForEver => "a shutdown ends with its drain (SEMANTICS 9.1)",
         Mutant::EndsTwice => "after Terminated there is nothing (SEMANTICS 9.2)",
+        Mutant::RegistersLate
+        | Mutant::WakesBeforeCall
+        | Mutant::ListsAfterWaking
+        | Mutant::ForgetsWakeUp
+        | Mutant::KeepsWaker
+        | Mutant::KeepsFirstWaker
+        | Mutant::AwaitsPastEnd
+        | Mutant::FeedsPastEnd
+        | Mutant::SleepsUnlocked
+        | Mutant::GivesUpSilently => "a model of the driver's hand-over (core/src/driver/models)",
     }
 }
