@@ -48,14 +48,15 @@ pub(crate) async fn dropped_while_no_node_can_be_reached_it_leaves_nothing(site:
 
 pub(crate) async fn dropped_while_it_waits_for_a_retry_it_is_not_tried_again(site: impl Site) {
     let node = site.node(Way::ClosesAtRequest);
-    let configure = |c: redial::ConfigBuilder| c.retry_backoff(Backoff::new(SECOND, SECOND, 1));
+    let configure =
+        |c: redial::ConfigBuilder| c.retry_backoff(Backoff::new(2 * SECOND, 2 * SECOND, 1));
     let client = site.client_with(configure, [&node]);
     let request = begin(client.request("dropped".into()).idempotent());
     site.until(|| client.stats().retries == 1).await;
     drop(request);
     assert!(is_idle(&client.stats()));
     let received = node.received().len();
-    site.sleep(ms(1_100)).await;
+    site.sleep(ms(2_100)).await;
     assert_eq!(node.received().len(), received);
 }
 

@@ -94,7 +94,6 @@ pub(crate) async fn a_snapshot_shows_counters_and_nodes(site: impl Site) {
     let client = site.client_with(|c| c.warm(redial::Warm::All), [&well, &dead]);
     client.assert_echoes("x").await;
     site.until(|| client.stats().failures_connect >= 1).await;
-    site.sleep(ms(20)).await;
     let snapshot = client.snapshot();
     assert_eq!((snapshot.stats.nodes, snapshot.stats.succeeded), (2, 1));
     let of = |node| {

@@ -1,8 +1,8 @@
 //! Connections that are closed, replaced and probed (SEMANTICS 5.3, 8).
 
 use redial::{
-    Cause, ConfigBuilder, Event, Hint, Reason, Warm,
-    driver::{ClientEvent, Handle},
+    Cause, ConfigBuilder, Event, Hint, NodeId, Reason, Warm,
+    driver::{ClientEvent, Events, Handle},
 };
 
 use super::{SECOND, ms};
@@ -65,11 +65,7 @@ fn pinging<'a, S: Site>(
 }
 
 /// Why the next connection ends, and whose.
-async fn disconnected<S: Site>(
-    site: &S,
-    client: &Handle<Pinging, S::Runtime>,
-) -> (redial::NodeId, Cause) {
-    let mut events = client.events();
+async fn disconnected(site: &impl Site, events: &mut Events) -> (NodeId, Cause) {
     loop {
         let record = site.soon(events.next()).await.expect("the client lives");
         if let ClientEvent::Cluster(Event::Disconnected { node, cause, .. }) = record.event {
@@ -95,9 +91,10 @@ pub(crate) async fn a_peer_that_does_not_say_that_it_is_alive_is_hung_up_on(site
     let node = site.node(Way::Silent);
     let timeouts = |c: ConfigBuilder| c.keepalive_interval(ms(50)).keepalive_timeout(ms(200));
     let client = pinging(&site, timeouts, [&node]);
+    let mut events = client.events();
     let id = client.find(node.endpoint()).expect("it is in the list");
     assert_eq!(
-        disconnected(&site, &client).await,
+        disconnected(&site, &mut events).await,
         (id, Cause::KeepaliveTimeout)
     );
 }
@@ -106,9 +103,10 @@ pub(crate) async fn on_another_network_connections_are_probed(site: impl Site) {
     let node = site.node(Way::Silent);
     let client = pinging(&site, |c| c.keepalive_timeout(ms(200)), [&node]);
     site.until(|| client.stats().nodes_ready == 1).await;
+    let mut events = client.events();
     client.hint(Hint::NetworkChanged);
     assert_eq!(
-        disconnected(&site, &client).await.1,
+        disconnected(&site, &mut events).await.1,
         Cause::KeepaliveTimeout
     );
 }
@@ -118,9 +116,10 @@ pub(crate) async fn a_node_that_is_said_to_be_down_is_probed_alone(site: impl Si
     let client = pinging(&site, |c| c.keepalive_timeout(ms(200)), &nodes);
     site.until(|| client.stats().nodes_ready == 2).await;
     let down = client.find(nodes[1].endpoint()).expect("it is in the list");
+    let mut events = client.events();
     client.hint(Hint::NodeDown(down));
     assert_eq!(
-        disconnected(&site, &client).await,
+        disconnected(&site, &mut events).await,
         (down, Cause::KeepaliveTimeout)
     );
     assert_eq!((nodes[0].accepted(), nodes[0].received().len()), (1, 0));
