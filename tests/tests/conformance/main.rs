@@ -1,16 +1,23 @@
 //! One suite for every runtime: whatever the handle, the driver and an adapter promise together is a
 //! case here, written once over [`Runtime`](redial::driver::Runtime) and run on each, and nothing is
-//! skipped on any. What needs no socket runs on the simulator's runtime too.
+//! skipped on any. What needs no socket runs on the simulator's runtime too. One runtime alone:
+//!
+//! ```text
+//! cargo test -p redial-tests --test conformance smol::
+//! ```
+//!
+//! When the last case of a runtime has run, a line says how many there were. A case is an async function
+//! in a file of `cases`, by topic, and a line in `registry`; another runtime is a `Host` and a line
+//! below.
 //!
 //! The servers are threads with blocking sockets, or child processes, and share nothing with what is
-//! tested; time is real where they are, and bounds are for busy machines. `cases` has what is promised,
-//! by topic; `registry` lists it. When the last case of a runtime has run, a line says how many there
-//! were.
+//! tested. Time is real where they are, and bounds are for busy machines.
 //!
-//! What needs firewalls, routes or links of its own, that is, namespaces and root, is not here: SYNs that
-//! are dropped selectively, ICMP, half-open connections that heal, packet loss. A full accept queue
-//! stands in for a black hole and a stopped process for a half-open connection; the simulator has the
-//! others.
+//! Nodes die here in the ways that a machine offers without privileges: nobody listens, the accept queue
+//! is full (as a black hole), they accept and close, stay mute, talk nonsense, reset, close, cut off a
+//! reply, stop reading, come and go, are stopped (as half-open) and killed. What needs firewalls, routes
+//! or links of its own, and so a network namespace, is not here: SYNs that are dropped selectively, ICMP,
+//! links that go down and heal, packet loss. The simulator has these.
 
 mod cases;
 mod client;
