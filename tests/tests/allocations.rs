@@ -14,10 +14,8 @@ use redial::{
         length_prefixed::{Frame, Kind, LengthPrefixed, Status},
     },
 };
-use redial_tests::{
-    real_client::RealClient,
-    servers::{Server, ways},
-};
+use redial_tests::servers::{Server, ways};
+use redial_tokio::Tokio;
 
 const TIMES: u64 = 200;
 
@@ -451,15 +449,16 @@ fn the_handle_and_the_driver_allocate_nothing_of_their_own() {
         .enable_all()
         .build()
         .unwrap();
-    let client =
-        runtime.block_on(async { RealClient::start(Config::default(), &[server.address()]) });
+    let client = redial_tokio::Client::builder(LengthPrefixed::new())
+        .servers(server.address().to_string())
+        .runtime(Tokio::new(runtime.handle().clone()))
+        .seed(1)
+        .build()
+        .unwrap();
     let request = || {
         let response = runtime.block_on(async {
-            client
-                .handle
-                .request(Bytes::from_static(b"payload"))
-                .await
-                .unwrap()
+            let request = client.request(Bytes::from_static(b"payload"));
+            request.await.unwrap()
         });
         assert_eq!(response.reply.as_deref(), Some(&b"payload"[..]));
     };

@@ -8,14 +8,11 @@ use redial_tokio::Client;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
-    sync::mpsc,
 };
 
 /// A server, until it is dropped with its runtime.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    /// A message each time that a connection has ended.
-    pub(crate) ended: mpsc::UnboundedReceiver<()>,
 }
 
 /// Greets each connection; what else it sends is up to `answer`.
@@ -24,17 +21,12 @@ pub(crate) async fn server(answer: fn(Frame) -> Vec<Frame>) -> Server {
         .await
         .expect("loopback works");
     let address = listener.local_addr().expect("it is bound");
-    let (sender, ended) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let sender = sender.clone();
-            tokio::spawn(async move {
-                serve(stream, answer).await;
-                let _ = sender.send(());
-            });
+            tokio::spawn(serve(stream, answer));
         }
     });
-    Server { address, ended }
+    Server { address }
 }
 
 /// The reply that echoes a request; nothing for other frames.
@@ -43,11 +35,6 @@ pub(crate) fn echo(frame: Frame) -> Vec<Frame> {
         Kind::Request => vec![Frame::reply(frame.id, frame.body)],
         _ => Vec::new(),
     }
-}
-
-/// No answer.
-pub(crate) fn silence(_: Frame) -> Vec<Frame> {
-    Vec::new()
 }
 
 /// A client of this server, with the default configuration.

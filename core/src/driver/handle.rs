@@ -10,7 +10,7 @@ use super::{
     sync::{Arc, lock},
 };
 use crate::{
-    Endpoint, Instant, NodeId, NodeSnapshot, NodeSpec, RequestOptions, SetNodesError,
+    Endpoint, Hint, Instant, NodeId, NodeSnapshot, NodeSpec, RequestOptions, SetNodesError,
     ShutdownError, Snapshot, Stats, client::Protocol,
 };
 
@@ -95,6 +95,16 @@ impl<P: Protocol, R: Runtime> Handle<P, R> {
     pub fn set_fallback(&self, nodes: &[NodeSpec]) -> Result<(), SetNodesError> {
         let Inner { shared, runtime } = &*self.inner;
         shared.call(|state| state.client.set_fallback(runtime.now(), nodes))
+    }
+
+    /// Says what was learned elsewhere: another network, a node that is up or down (SEMANTICS 8.5).
+    pub fn hint(&self, hint: Hint) {
+        let Inner { shared, runtime } = &*self.inner;
+        shared.call(|state| {
+            if !state.ended {
+                state.client.hint(runtime.now(), hint);
+            }
+        });
     }
 
     /// What happens from now on. Every receiver gets every event. It costs nothing while nobody

@@ -48,6 +48,12 @@ impl ChildServer {
         freeze(&self.process)
     }
 
+    /// Kills it, as SIGKILL does.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.process.kill()?;
+        self.process.wait().map(drop)
+    }
+
     /// Lets it go on.
     pub fn resume(&self) -> io::Result<()> {
         thaw(&self.process)

@@ -3,6 +3,7 @@
 //! They are threads with blocking sockets: nothing of the runtime or of redial that is under test.
 
 mod child;
+mod flapping;
 mod peer;
 mod unreachable;
 pub mod ways;
@@ -16,10 +17,12 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 pub use {
     child::ChildServer,
+    flapping::FlappingServer,
     peer::{Peer, Request},
     unreachable::{BlackHole, ClosedPort},
 };
@@ -95,6 +98,29 @@ impl Server {
     pub fn received(&self) -> Vec<Vec<u8>> {
         lock(&self.state.received).clone()
     }
+
+    /// Closes everything, and returns the payloads of all requests that it has read. Only for ways that
+    /// see the end of a connection.
+    #[must_use]
+    pub fn end(mut self) -> Vec<Vec<u8>> {
+        self.stop();
+        while self.open() > 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.received()
+    }
+
+    fn stop(&mut self) {
+        self.state.stopped.store(true, Ordering::SeqCst);
+        if let Some(acceptor) = self.acceptor.take() {
+            // Wakes the acceptor, which then sees that it is to stop.
+            let _ = TcpStream::connect(self.address);
+            let _ = acceptor.join();
+        }
+        for stream in lock(&self.state.open).values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 /// Where connections wait until the test lets them go on.
@@ -125,15 +151,7 @@ impl Gate {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.state.stopped.store(true, Ordering::SeqCst);
-        // Wakes the acceptor, which then sees that it is to stop.
-        let _ = TcpStream::connect(self.address);
-        if let Some(acceptor) = self.acceptor.take() {
-            let _ = acceptor.join();
-        }
-        for stream in lock(&self.state.open).values() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
+        self.stop();
     }
 }
 

@@ -16,6 +16,15 @@ use super::{Gate, State, lock};
 const HELLO: u8 = 0;
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
+const PUSH: u8 = 3;
+const GOODBYE: u8 = 4;
+const ONE_WAY: u8 = 5;
+const RETRY: u8 = 6;
+const THROTTLE: u8 = 7;
+
+const ACCEPTED: u8 = 0;
+const CREDENTIALS_REJECTED: u8 = 2;
+const SESSION_OVER: u8 = 3;
 
 /// One accepted connection.
 #[derive(Debug)]
@@ -44,8 +53,29 @@ impl Peer {
 
     /// Takes the client's hello and accepts it.
     pub fn greet(&mut self) -> io::Result<()> {
+        self.greet_with_limit(0)
+    }
+
+    /// The same, with at most so many requests in flight on the connection; 0 for no limit.
+    pub fn greet_with_limit(&mut self, limit: u32) -> io::Result<()> {
         self.read_hello()?;
-        self.write(&frame(HELLO, 0, &[0, 0, 0, 0, 0]))
+        self.answer_hello(ACCEPTED, limit)
+    }
+
+    /// Takes the client's hello and refuses its credentials.
+    pub fn reject(&mut self) -> io::Result<()> {
+        self.read_hello()?;
+        self.answer_hello(CREDENTIALS_REJECTED, 0)
+    }
+
+    /// Takes the client's hello and says that its session is over.
+    pub fn end_session(&mut self) -> io::Result<()> {
+        self.read_hello()?;
+        self.answer_hello(SESSION_OVER, 0)
+    }
+
+    fn answer_hello(&mut self, status: u8, limit: u32) -> io::Result<()> {
+        self.write(&frame(HELLO, 0, &tagged(status, limit)))
     }
 
     /// Takes the client's hello.
@@ -56,20 +86,44 @@ impl Peer {
         }
     }
 
-    /// The next request.
+    /// The next request that expects a reply.
     pub fn request(&mut self) -> io::Result<Request> {
-        match self.read_frame()? {
-            (REQUEST, id, payload) => {
-                lock(&self.state.received).push(payload.clone());
-                Ok(Request { id, payload })
+        loop {
+            let (kind, id, payload) = self.read_frame()?;
+            if !matches!(kind, REQUEST | ONE_WAY) {
+                return Err(unexpected(&(kind, id, payload)));
             }
-            other => Err(unexpected(&other)),
+            lock(&self.state.received).push(payload.clone());
+            if kind == REQUEST {
+                return Ok(Request { id, payload });
+            }
         }
     }
 
     /// Answers a request with its own payload.
     pub fn echo(&mut self, request: &Request) -> io::Result<()> {
         self.write(&reply(request))
+    }
+
+    /// Says that a request was not carried out, and to try another node at once.
+    pub fn send_elsewhere(&mut self, request: &Request) -> io::Result<()> {
+        self.write(&frame(RETRY, request.id, &tagged(1, 0)))
+    }
+
+    /// Says something that nobody asked for.
+    pub fn push(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.write(&frame(PUSH, 0, payload))
+    }
+
+    /// Asks for no more requests for so long.
+    pub fn throttle(&mut self, wait: Duration) -> io::Result<()> {
+        let wait = u32::try_from(wait.as_millis()).expect("waits in tests are short");
+        self.write(&frame(THROTTLE, 0, &wait.to_be_bytes()))
+    }
+
+    /// Says that it will close the connection.
+    pub fn say_goodbye(&mut self) -> io::Result<()> {
+        self.write(&frame(GOODBYE, 0, &[]))
     }
 
     /// Writes bytes as they are.
@@ -129,6 +183,12 @@ fn frame(kind: u8, id: u32, body: &[u8]) -> Vec<u8> {
     frame.extend(id.to_be_bytes());
     frame.extend(body);
     frame
+}
+
+/// A body of a byte and a number.
+fn tagged(tag: u8, number: u32) -> [u8; 5] {
+    let [a, b, c, d] = number.to_be_bytes();
+    [tag, a, b, c, d]
 }
 
 fn unexpected(frame: &(u8, u32, Vec<u8>)) -> io::Error {

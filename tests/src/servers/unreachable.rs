@@ -8,7 +8,8 @@ use std::{
 
 use socket2::{Domain, Socket, Type};
 
-/// A port that is taken, but nobody listens there: connections are refused.
+/// A port that is taken, but nobody listens there: connections are refused, until a
+/// [`Server`](super::Server) is started at it.
 #[derive(Debug)]
 pub struct ClosedPort {
     address: SocketAddr,
@@ -77,6 +78,8 @@ impl BlackHole {
 
 fn bound_socket() -> io::Result<(Socket, SocketAddr)> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    // A server, which says the same, may then listen here beside it.
+    socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
     let address = socket
         .local_addr()?

@@ -36,6 +36,72 @@ pub fn dribble(pause: Duration) -> impl Fn(&mut Peer) -> io::Result<()> {
     }
 }
 
+/// As [`echo`], with at most so many requests in flight.
+pub fn limited(limit: u32) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet_with_limit(limit)?;
+        echo_requests(peer)
+    }
+}
+
+/// As [`echo`], but it says something unasked before each reply.
+pub fn push_before_each_reply(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    loop {
+        let request = peer.request()?;
+        peer.push(b"news")?;
+        peer.echo(&request)?;
+    }
+}
+
+/// As [`echo`], but before each reply it asks for no more requests for so long.
+pub fn throttle(wait: Duration) -> impl Fn(&mut Peer) -> io::Result<()> {
+    move |peer| {
+        peer.greet()?;
+        loop {
+            let request = peer.request()?;
+            peer.throttle(wait)?;
+            peer.echo(&request)?;
+        }
+    }
+}
+
+/// Answers one request on each connection, says that it will close it, and leaves that to the client.
+pub fn say_goodbye(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    let request = peer.request()?;
+    peer.echo(&request)?;
+    peer.say_goodbye()?;
+    peer.read_to_end()
+}
+
+/// Says to each request that another node is to be asked.
+pub fn send_elsewhere(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    loop {
+        let request = peer.request()?;
+        peer.send_elsewhere(&request)?;
+    }
+}
+
+/// Reads all requests and answers none.
+pub fn silent(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    loop {
+        peer.request()?;
+    }
+}
+
+/// Refuses the credentials of whoever greets it.
+pub fn reject(peer: &mut Peer) -> io::Result<()> {
+    peer.reject()
+}
+
+/// Says to whoever greets it that the session is over.
+pub fn end_session(peer: &mut Peer) -> io::Result<()> {
+    peer.end_session()
+}
+
 /// Accepts and says nothing.
 pub fn mute(peer: &mut Peer) -> io::Result<()> {
     peer.read_to_end()
@@ -61,6 +127,19 @@ pub fn garbage_for_a_reply(peer: &mut Peer) -> io::Result<()> {
     peer.read_to_end()
 }
 
+/// Closes the connection at the first request.
+pub fn close_at_a_request(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    peer.request().map(drop)
+}
+
+/// Closes the connection in good order in the middle of the first reply.
+pub fn close_in_a_reply(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    let reply = reply(&peer.request()?);
+    peer.write(&reply[..reply.len() / 2])
+}
+
 /// Resets the connection in the middle of the first reply.
 pub fn reset_in_a_reply(peer: &mut Peer) -> io::Result<()> {
     peer.greet()?;
@@ -74,6 +153,23 @@ pub fn reset_in_a_reply(peer: &mut Peer) -> io::Result<()> {
 pub fn stop_reading(peer: &mut Peer) -> io::Result<()> {
     peer.greet()?;
     peer.wait_at(&Gate::default())
+}
+
+/// Never reads again once it has said hello, and says something now and then.
+pub fn stop_reading_but_push(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    loop {
+        peer.push(b"still here")?;
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Says something unasked without end, and answers nothing.
+pub fn flood(peer: &mut Peer) -> io::Result<()> {
+    peer.greet()?;
+    loop {
+        peer.push(&[b'x'; 1000])?;
+    }
 }
 
 /// Never reads again after one request, but answers that one when the gate opens.
