@@ -231,6 +231,22 @@ fn a_full_node_is_probed_when_it_has_a_slot() {
     s.submit(any().idempotent()).gives(&["write n0 r3"]);
 }
 
+/// 5.3: a request that is no probe leaves the probe to the next idempotent one, also where it goes to
+/// the node because no other is free.
+#[test]
+fn a_request_that_is_not_idempotent_uses_no_probe_up() {
+    let mut s = ready(config().max_in_flight(1u32).unhealthy_after(1));
+    s.at(900).submit_on(0, any()).written(0).whatever();
+    s.at(1_000).tick().gives(&["r0 Timeout PossiblyWritten"]);
+    s.at(6_000).tick().submit_on(1, any()).written(1).whatever();
+    s.submit(any().without_reply()).gives(&["write n0 r2"]);
+    s.written(2).reply(1).whatever();
+    assert!(s.view(0).unhealthy);
+    s.submit(any()).gives(&["write n1 r3"]);
+    s.written(3).reply(3).whatever();
+    s.submit(any().idempotent()).gives(&["write n0 r4"]);
+}
+
 /// 5.3: what the connection's end leaves behind is not probed.
 #[test]
 fn a_connection_that_ended_is_not_probed() {

@@ -154,12 +154,14 @@ impl Cluster {
         }
         self.any_queue.remove(&mut self.queue_positions, r);
         self.stop_waiting(r);
-        self.probe_by_request.remove(n);
         let unhealthy = self.connections[self.nodes[n].connection].unhealthy;
         let last_resort = elsewhere && avoided == Some(n);
         self.wants_another |= last_resort || (unhealthy && probes != Some(n));
-        if probes.is_none() {
-            self.ready.chosen(n);
+        match probes {
+            Some(_) => {
+                self.probe_by_request.remove(n);
+            }
+            None => self.ready.chosen(n),
         }
         self.emit(r, n);
     }

@@ -143,9 +143,6 @@ impl Model {
         };
         let n = able.into_iter().min_by_key(order)?;
         self.wants_another |= unhealthy(n) || (elsewhere && avoid == Some(n));
-        if let Some(c) = self.ready(n) {
-            self.connection(c).probe_waits = None;
-        }
         self.nodes[n].turn = self.number();
         Some(n)
     }
