@@ -35,7 +35,7 @@ const N: Duration = Duration::from_millis(150);
 const R: Duration = Duration::from_millis(100);
 
 /// Never sooner; later by less than 100 ms, for which a busy machine has three tries. Exactly, on
-/// virtual time, in `semantics_7_refresh`.
+/// virtual time, in `semantics::rule_7_refresh`.
 #[tokio::test]
 async fn the_gaps_between_retrievals_are_the_interval_and_its_jitter() {
     let mut longest = Duration::MAX;
