@@ -1,4 +1,4 @@
-//! Requests that go well, and those that are refused (DESIGN 6, SEMANTICS 4.1 to 4.3).
+//! Requests that go well, and those that are refused (SEMANTICS 4.1 to 4.3).
 
 use redial::{NodeState, Reason, SubmitError, driver::Error};
 
