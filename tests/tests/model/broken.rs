@@ -9,7 +9,7 @@ use redial::mutant::{Mutant, choose};
 use crate::{Comparison, config, state::Model};
 
 /// In so many cases each must be found.
-const CASES: u32 = 500;
+const CASES: u32 = 5_000;
 
 /// Faults in what the model leaves out, or in what is not compared.
 const OUTSIDE: &[Mutant] = {
