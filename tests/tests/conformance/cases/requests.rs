@@ -192,6 +192,7 @@ pub(crate) async fn ready_waits_for_the_first_usable_node(site: impl Site) {
     assert!(node.received().is_empty());
 }
 
+/// R147: a wait for a change has a deadline.
 pub(crate) async fn ready_gives_up_at_its_timeout(site: impl Site) {
     let node = site.node(Way::Mute);
     let client = site.client([&node]);
