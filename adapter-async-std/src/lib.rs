@@ -85,6 +85,9 @@ pub type Smol = AsyncIo<SmolExecutor>;
 /// The addresses of one name, each of them a node, as the system's resolver knows them; see
 /// [`redial::driver::DnsSource`]. A look-up that hangs blocks one thread of a pool of 500.
 ///
+/// Beside an [`Executor`] that has no [`current`](Executor::current), name the runtime:
+/// `.through(SystemResolver::of(runtime))`.
+///
 /// ```
 /// # #[cfg(feature = "async-std")] {
 /// use redial_async_std::{AsyncStd, DnsSource};

@@ -15,9 +15,11 @@ use std::{
 
 use async_io::block_on;
 use redial::{
-    Certainty, Endpoint, Reason, SubmitError,
+    Certainty, Endpoint, NodeSpec, Reason, SubmitError,
     client::length_prefixed::{Frame, LengthPrefixed},
-    driver::{BuildError, Error, Handle, Runtime, Timer},
+    driver::{
+        BuildError, Error, Handle, Runtime, ServerSource, SourceError, SystemResolver, Timer,
+    },
 };
 use redial_async_std::{AsyncIo, DnsSource, Executor};
 use support::{Server, echo, server, silence};
@@ -143,6 +145,18 @@ fn an_executor_that_drops_the_task_completes_open_requests() {
     let expected = (Reason::Closed, Certainty::PossiblyWritten);
     assert_eq!((error.reason, error.certainty), expected);
     server.ended.recv_timeout(LONG).expect("it was closed");
+}
+
+#[test]
+fn the_resolver_of_a_runtime_that_cannot_be_told_is_asked_when_it_is_named() {
+    let runtime = AsyncIo::new(Own::default());
+    let source = DnsSource::<AsyncIo<Own>>::new("localhost", 1).ipv4_only();
+    let list = block_on(source.retrieve());
+    assert!(matches!(list, Err(SourceError::Other(_))), "{list:?}");
+    let list = block_on(source.through(SystemResolver::of(runtime)).retrieve());
+    let nodes = list.expect("each system knows itself").nodes;
+    let itself: NodeSpec = "127.0.0.1:1".parse().expect("an address");
+    assert_eq!(*nodes, [itself]);
 }
 
 #[test]

@@ -10,7 +10,6 @@ const SEEDS: std::ops::Range<u64> = 0..150;
 /// Five minutes each, of which two are calm.
 const LASTS: Duration = Duration::from_secs(5 * 60);
 
-/// DESIGN 4, 5.
 #[test]
 fn the_rules_hold_in_random_worlds_in_which_everything_happens() {
     let (tally, mut explored) = (Tally::default(), Explored::default());

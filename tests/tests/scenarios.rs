@@ -213,7 +213,7 @@ fn a_node_that_falls_silent_is_chosen_last() {
     );
 }
 
-/// DESIGN 7, R001, R121: with k of n nodes dead the first answer takes k hedge delays and a round
+/// R001, R121: with k of n nodes dead the first answer takes k hedge delays and a round
 /// trip at most.
 #[test]
 fn k_dead_nodes_cost_at_most_k_hedge_delays() {

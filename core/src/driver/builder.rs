@@ -56,7 +56,8 @@ impl<P: Protocol, R: Runtime> Builder<P, R> {
     }
 
     /// The servers, as `host:port,host:port`; blanks around an entry do not matter. `unix:/path` is a
-    /// Unix socket. Replaces an earlier list. Without any, requests wait until a list is set.
+    /// Unix socket, if its path has no commas; for others see [`nodes`](Self::nodes). Replaces an
+    /// earlier list. Without any, requests wait until a list is set.
     pub fn servers(mut self, servers: impl Into<String>) -> Self {
         self.servers = Servers::Text(servers.into());
         self

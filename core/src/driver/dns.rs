@@ -1,6 +1,6 @@
 //! The addresses of a name as the server list.
 
-use core::{fmt, future::Future, marker::PhantomData, net::SocketAddr};
+use core::{fmt, future::Future, net::SocketAddr};
 use std::{
     boxed::Box,
     collections::BTreeSet,
@@ -68,7 +68,7 @@ impl<R: Runtime> DnsSource<SystemResolver<R>> {
             name: name.into(),
             port,
             family: Family::Both,
-            resolver: SystemResolver(PhantomData),
+            resolver: SystemResolver(None),
         }
     }
 }
@@ -128,8 +128,20 @@ impl<N: Resolver> ServerSource for DnsSource<N> {
     }
 }
 
-/// The resolver of a runtime: [`Runtime::resolve`], with the runtime that the client runs on.
-pub struct SystemResolver<R>(PhantomData<fn() -> R>);
+/// The resolver of a runtime, [`Runtime::resolve`].
+///
+/// [`DnsSource::new`] asks that of [`Runtime::current`]. Where a runtime cannot be told by its context,
+/// name it: `DnsSource::<AsyncIo<Mine>>::new(…).through(SystemResolver::of(runtime))`.
+#[derive(Clone)]
+pub struct SystemResolver<R>(Option<R>);
+
+impl<R: Runtime> SystemResolver<R> {
+    /// The resolver of this runtime.
+    #[must_use]
+    pub const fn of(runtime: R) -> Self {
+        Self(Some(runtime))
+    }
+}
 
 impl<R: Runtime> Resolver for SystemResolver<R> {
     async fn addresses(
@@ -138,9 +150,10 @@ impl<R: Runtime> Resolver for SystemResolver<R> {
         port: u16,
         family: Family,
     ) -> Result<Vec<SocketAddr>, SourceError> {
-        let runtime = R::current().ok_or_else(|| {
+        let runtime = self.0.clone().or_else(R::current).ok_or_else(|| {
             SourceError::Other(
-                "the runtime, whose resolver is to be asked, is not known".to_string(),
+                "the runtime, whose resolver is to be asked, is not known: see SystemResolver::of"
+                    .to_string(),
             )
         })?;
         let found = runtime.resolve(name, port).await;
@@ -151,12 +164,6 @@ impl<R: Runtime> Resolver for SystemResolver<R> {
             Family::V6 => address.is_ipv6(),
         });
         Ok(found)
-    }
-}
-
-impl<R> Clone for SystemResolver<R> {
-    fn clone(&self) -> Self {
-        Self(PhantomData)
     }
 }
 

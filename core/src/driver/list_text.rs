@@ -1,12 +1,11 @@
 //! Server lists as text, as files, URLs and databases hold them.
 
 use core::fmt::Display;
-use std::{collections::BTreeSet, io, string::ToString, vec, vec::Vec};
+use std::{collections::BTreeSet, io, string::ToString, vec::Vec};
 
 use super::source::{ServerList, SourceError};
 use crate::{
-    ConnectString, DynamicConfig, Endpoint, Expected, NodeSpec, ParseError, Servers,
-    servers::MAX_ENTRIES,
+    ConnectString, DynamicConfig, Expected, NodeSpec, ParseError, Servers, servers::MAX_ENTRIES,
 };
 
 impl ServerList {
@@ -16,13 +15,14 @@ impl ServerList {
     /// - With a `=` that no slash precedes it is ZooKeeper's dynamic configuration, as
     ///   [`DynamicConfig`] reads it, with keys, and with a version if it gives one.
     /// - Else each line is a [`ConnectString`]: one server, or several with commas between them. Blank
-    ///   lines and lines that begin with `#` are passed over, and so is a path after the servers. A
-    ///   line that begins with `unix:/` or `unix:@` is one Unix socket
-    ///   ([`Endpoint::unix_path`](crate::Endpoint::unix_path)), commas and all.
+    ///   lines and lines that begin with `#` are passed over, and so is a path after the servers. What
+    ///   begins with `unix:/` or `unix:@` is a Unix socket
+    ///   ([`Endpoint::unix_path`](crate::Endpoint::unix_path)), whose path then has no commas.
     ///
     /// A server without port gets `default_port`; with 0 each needs its own. Dynamic configurations
-    /// always give their ports. There are at most 10,000 servers. `place` is where the text is from, for errors: a path, a URL without
-    /// credentials. The size of the whole is the source's to limit, before it reads.
+    /// always give their ports. There are at most 10,000 servers. `place` is where the text is from, for
+    /// errors: a path, a URL without credentials. The size of the whole is the source's to limit, before
+    /// it reads.
     ///
     /// ```
     /// use redial::driver::ServerList;
@@ -67,7 +67,7 @@ fn is_dynamic(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', '!']));
     let mark = first.and_then(|line| line.chars().find(|c| matches!(c, '=' | '/')));
-    mark == Some('=') && first.and_then(unix_socket).is_none()
+    mark == Some('=') && !first.is_some_and(has_unix_socket)
 }
 
 /// The servers of all lines, each once; none if a line names where to ask for them.
@@ -77,19 +77,12 @@ fn lines(text: &str, default_port: u16) -> Result<Option<Vec<NodeSpec>>, ParseEr
         if line.trim().is_empty() || line.trim_start().starts_with('#') {
             continue;
         }
-        let servers = match unix_socket(line) {
-            Some(socket) => vec![socket],
-            None => {
-                let parsed = ConnectString::parse(line, default_port);
-                let parsed = parsed.map_err(|error| ParseError {
-                    line: number,
-                    ..error
-                })?;
-                let Servers::Listed(servers) = parsed.servers else {
-                    return Ok(None);
-                };
-                servers
-            }
+        let servers = servers(line, default_port).map_err(|error| ParseError {
+            line: number,
+            ..error
+        })?;
+        let Servers::Listed(servers) = servers else {
+            return Ok(None);
         };
         for server in servers {
             if !known.insert(server.clone()) {
@@ -112,10 +105,47 @@ fn lines(text: &str, default_port: u16) -> Result<Option<Vec<NodeSpec>>, ParseEr
     Ok(Some(nodes))
 }
 
-/// The Unix socket that a line names.
-fn unix_socket(line: &str) -> Option<Endpoint> {
-    let endpoint: Endpoint = line.trim().parse().ok()?;
-    endpoint.unix_path().is_some().then_some(endpoint)
+/// The servers of one line.
+fn servers(line: &str, default_port: u16) -> Result<Servers, ParseError> {
+    if !has_unix_socket(line) {
+        return Ok(ConnectString::parse(line, default_port)?.servers);
+    }
+    // In a connect string the first slash would begin a path, so it is read piece by piece.
+    let (mut servers, mut before) = (Vec::new(), 0);
+    for entry in line.split(',') {
+        let blanks = entry.chars().take_while(|c| c.is_whitespace()).count() as u32;
+        let at = |column| ParseError {
+            line: 1,
+            column: before + column,
+            expected: Expected::SocketPath,
+        };
+        if is_unix_socket(entry) {
+            let socket = entry.trim().parse();
+            servers.push(socket.map_err(|_| at(blanks + 1))?);
+        } else if !entry.trim().is_empty() {
+            let parsed = ConnectString::parse(entry, default_port);
+            let parsed = parsed.map_err(|error| ParseError {
+                expected: error.expected,
+                ..at(error.column)
+            })?;
+            match parsed.servers {
+                Servers::Listed(listed) => servers.extend(listed),
+                elsewhere @ Servers::Srv(_) => return Ok(elsewhere),
+            }
+        }
+        before += entry.chars().count() as u32 + 1;
+    }
+    Ok(Servers::Listed(servers))
+}
+
+/// Whether one of its entries is meant to be a Unix socket.
+fn has_unix_socket(line: &str) -> bool {
+    line.split(',').any(is_unix_socket)
+}
+
+fn is_unix_socket(entry: &str) -> bool {
+    let rest = entry.trim_start().strip_prefix("unix:");
+    rest.is_some_and(|rest| rest.starts_with(['/', '@']))
 }
 
 #[cfg(test)]
@@ -143,8 +173,16 @@ mod tests {
             ("# ours\r\n\r\n a:1 \r\nb:2\r\na:1", Ok(vec!["a:1", "b:2"])),
             ("a:1/app=x", Ok(vec!["a:1"])),
             ("dns-srv://x", Ok(vec![])),
-            ("unix:/run/a,b\n c:1 \n", Ok(vec!["unix:/run/a,b", "c:1"])),
-            ("a:1,unix:/x", Ok(vec!["a:1", "unix:7"])),
+            (
+                " unix:/run/a , unix:@b,c\nd:1/x\n",
+                Ok(vec!["unix:/run/a", "unix:@b", "c:7", "d:1"]),
+            ),
+            ("a:1,,unix:/x,", Ok(vec!["a:1", "unix:/x"])),
+            ("unix:9", Ok(vec!["unix:9"])),
+            ("a:1, unix:/", Err((1, 6))),
+            ("#\nü:1,unix:@x", Err((2, 1))),
+            ("unix:/x, b c", Err((1, 10))),
+            ("unix:/x,dns-srv://x", Ok(vec![])),
             ("", Err((1, 1))),
             ("# none\n", Err((1, 1))),
             ("a:1\n\nb:2,c d", Err((3, 5))),
@@ -170,6 +208,7 @@ mod tests {
             ("a:1", false),
             ("a:1/x=y", false),
             ("unix:@x=y", false),
+            ("a:1,unix:@x=y", false),
             ("# version=1\na:1", false),
             ("", false),
         ] {

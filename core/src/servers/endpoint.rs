@@ -64,6 +64,9 @@ fn unix_socket(text: &str) -> Option<&str> {
     (path.len() > 1 && path.starts_with(['/', '@'])).then_some(path)
 }
 
+/// As many bytes as a Unix socket's address has for it on Linux; elsewhere they are fewer.
+const LONGEST_PATH: usize = 108;
+
 /// Whether a text is 1 to 253 of `A–Z a–z 0–9 . _ -`.
 pub(super) fn is_host_name(text: &str) -> bool {
     let valid = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
@@ -76,15 +79,22 @@ pub(super) fn parse_port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| digits && port > 0)
 }
 
-/// `host:port`, `1.2.3.4:port` or `[v6]:port`; `unix:/path` or `unix:@name` for a Unix socket.
+/// `host:port`, `1.2.3.4:port` or `[v6]:port`; `unix:/path` or `unix:@name` for a Unix socket, with 2 to
+/// 108 bytes after the colon.
 impl FromStr for Endpoint {
     type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, EndpointError> {
-        if let Some(path) = unix_socket(text) {
-            return match path.contains(char::is_control) {
-                true => Err(EndpointError::Host),
-                false => Ok(Self::Opaque(text.into())),
+        // Else it is a host of this name.
+        let is_port = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+        if text
+            .strip_prefix("unix:")
+            .is_some_and(|rest| !is_port(rest))
+        {
+            let fits = |path: &str| path.len() <= LONGEST_PATH && !path.contains(char::is_control);
+            return match unix_socket(text).is_some_and(fits) {
+                true => Ok(Self::Opaque(text.into())),
+                false => Err(EndpointError::Path),
             };
         }
         let (host, port) = text.rsplit_once(':').ok_or(EndpointError::Port)?;
@@ -121,12 +131,16 @@ impl From<SocketAddr> for Endpoint {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum EndpointError {
     /// The host is neither a name of 1 to 253 letters, digits, dots, underscores and hyphens nor an
-    /// IP address (IPv6 in brackets, without zone); or a Unix socket's path has control characters.
+    /// IP address (IPv6 in brackets, without zone).
     #[error("invalid host")]
     Host,
     /// The port is missing or not 1 to 65535.
     #[error("invalid port")]
     Port,
+    /// What follows `unix:` is neither an absolute path nor `@` and a name, has control characters, or
+    /// is longer than 108 bytes, which no socket can be bound to.
+    #[error("invalid path of a Unix socket")]
+    Path,
 }
 
 /// One entry of a server list.
@@ -219,13 +233,24 @@ mod tests {
         assert_eq!(host, Endpoint::name("unix", 9092));
         assert_eq!(host.map(|host| host.unix_path()), Ok(None));
         for (text, error) in [
-            ("unix:", EndpointError::Port),
-            ("unix:/", EndpointError::Port),
-            ("unix:run/x", EndpointError::Port),
-            ("unix:/a\0b", EndpointError::Host),
+            ("unix:", EndpointError::Path),
+            ("unix:/", EndpointError::Path),
+            ("unix:@", EndpointError::Path),
+            ("unix:run/x", EndpointError::Path),
+            ("unix:/a\0b", EndpointError::Path),
+            ("unix:99999", EndpointError::Port),
+            ("UNIX:/run/x", EndpointError::Port),
         ] {
             assert_eq!(text.parse::<Endpoint>(), Err(error), "{text:?}");
         }
         assert_eq!(Endpoint::Opaque("/run/x".into()).unix_path(), None);
+    }
+
+    #[test]
+    fn the_path_of_a_unix_socket_fits_into_a_sockets_address() {
+        let parse =
+            |length: usize| alloc::format!("unix:/{}", "x".repeat(length - 1)).parse::<Endpoint>();
+        assert!(parse(108).is_ok());
+        assert_eq!(parse(109), Err(EndpointError::Path));
     }
 }

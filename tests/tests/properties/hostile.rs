@@ -17,7 +17,7 @@ use crate::{cases, config::config};
 proptest! {
     #![proptest_config(cases(250))]
 
-    /// DESIGN 4, SEMANTICS 12.
+    /// SEMANTICS 12.
     #[test]
     fn the_rules_hold_for_a_hostile_embedder(config in config(), moves in vec(a_move(), 1..120)) {
         let mut embedder = Embedder::new(&config);

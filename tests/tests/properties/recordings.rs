@@ -15,7 +15,7 @@ use crate::{cases, walks::plan};
 proptest! {
     #![proptest_config(cases(20))]
 
-    /// DESIGN 2: recording changes nothing, and the replay gives the same.
+    /// Recording changes nothing, and the replay gives the same.
     #[test]
     fn a_replay_gives_what_the_recorded_run_gave(plan in recordable()) {
         let run = World::run(&plan).expect("the rules hold");

@@ -16,7 +16,7 @@ use crate::{cases, config::config};
 proptest! {
     #![proptest_config(cases(40))]
 
-    /// DESIGN 4: the rules hold in every world, and every run ends.
+    /// The rules hold in every world, and every run ends.
     #[test]
     fn the_rules_hold_in_random_worlds(plan in plan()) {
         if let Err(wrong) = World::run(&plan) {
@@ -32,7 +32,7 @@ proptest! {
     }
 }
 
-/// DESIGN 5: faults that never fire find nothing.
+/// Faults that never fire find nothing.
 #[test]
 fn random_worlds_are_eventful() {
     let mut runner = TestRunner::deterministic();

@@ -375,7 +375,7 @@ fn the_kafka_preset_has_kafkas_values() {
     assert_eq!((kafka.warm(), kafka.unhealthy_after()), (Warm::None, None));
 }
 
-/// DESIGN 2: the deadline is now while outputs wait.
+/// The deadline is now while outputs wait.
 #[test]
 fn the_deadline_is_now_while_outputs_wait() {
     let mut cluster = Cluster::new(build(exact()), 0, t(5));
@@ -390,7 +390,7 @@ fn the_deadline_is_now_while_outputs_wait() {
     assert_eq!(cluster.poll_timeout(), None);
 }
 
-/// DESIGN 2: any call is legal while outputs wait; they come in their order.
+/// Any call is legal while outputs wait; they come in their order.
 #[test]
 fn calls_need_no_drain_between_them() {
     let mut cluster = Cluster::new(build(exact()), 0, t(0));
@@ -410,7 +410,7 @@ fn calls_need_no_drain_between_them() {
     assert_eq!(completions, 1);
 }
 
-/// DESIGN 2: `drive` handles, drains and tells the deadline; what it is told meanwhile counts.
+/// `drive` handles, drains and tells the deadline; what it is told meanwhile counts.
 #[test]
 fn drive_drains_what_its_callback_causes() {
     let mut cluster = Cluster::new(build(exact().handshake(false)), 0, t(0));
@@ -434,7 +434,7 @@ fn drive_drains_what_its_callback_causes() {
     assert_eq!(deadline.map(|deadline| deadline.at), Some(t(30_000)));
 }
 
-/// DESIGN 2: a deadline says why.
+/// A deadline says why.
 #[test]
 fn a_deadline_says_why() {
     let reason = |s: &Script| s.cluster().poll_timeout().expect("a deadline").reason;
@@ -458,7 +458,7 @@ fn a_deadline_says_why() {
     assert_eq!(reason(&s), DeadlineReason::Shutdown);
 }
 
-/// DESIGN 2: the clock may be any; instants compare by their nanoseconds.
+/// The clock may be any; instants compare by their nanoseconds.
 #[test]
 fn the_getter_of_the_time_is_the_last_now() {
     let mut s = Script::new(build(exact()), ONE);

@@ -191,7 +191,7 @@ fn without_a_hedge_delay_the_first_attempt_is_waited_for() {
     s.at(9_999).tick().gives(&[]);
 }
 
-/// 3.7, DESIGN 7: with k nodes dead the first answer takes k delays, not k timeouts.
+/// 3.7: with k nodes dead the first answer takes k delays, not k timeouts.
 #[test]
 fn k_black_holes_cost_k_delays() {
     for dead in 1..=8 {

@@ -1,4 +1,4 @@
-//! SEMANTICS 4.5 to 4.7: attempt timeouts, throttles, retries.
+//! SEMANTICS 4.5 and 4.7: attempt timeouts, retries.
 
 use redial::{
     Backoff, Cause, Certainty, CloseError, Event, Limit, Matching, NodeState, OnRequestTimeout,
@@ -236,90 +236,6 @@ fn under_disconnect_a_tombstone_that_is_never_answered_closes_the_connection() {
         "close n0",
         "r1 Disconnected(RequestTimeout) PossiblyWritten",
     ]);
-}
-
-/// 4.6: no new requests until then; the end is a deadline.
-#[test]
-fn a_throttled_node_gets_no_new_request_until_the_end() {
-    let mut s = ready(exact(), ONE);
-    s.at(0).throttled(0, 2_000).gives(&[]);
-    s.at(10)
-        .submit(any())
-        .submit_on(0, any())
-        .gives(&[])
-        .deadline(2_000);
-    s.at(1_999).tick().gives(&[]);
-    s.at(2_000).tick().gives(&["write n0 r0", "write n0 r1"]);
-    assert_eq!((s.view(0).failures, s.view(0).throttled_until), (0, None));
-}
-
-/// 4.6: it never regresses.
-#[test]
-fn a_throttle_is_never_shortened() {
-    let mut s = ready(exact(), ONE);
-    s.at(0).throttled(0, 2_000).throttled(0, 500).gives(&[]);
-    assert_eq!(s.view(0).throttled_until, Some(t(2_000)));
-    s.throttled(0, 3_000).gives(&[]);
-    assert_eq!(s.view(0).throttled_until, Some(t(3_000)));
-}
-
-/// 4.6: it outlives a reconnect.
-#[test]
-fn a_throttle_outlives_a_reconnect() {
-    let mut s = ready(exact(), ONE);
-    s.at(0).throttled(0, 2_000).closed(0).gives(&[]);
-    s.at(100).establish(0);
-    s.at(110).submit(any()).gives(&[]).deadline(2_000);
-    s.at(2_000).tick().gives(&["write n0 r0"]);
-}
-
-/// 4.6, R049, K17: each attempt deadline moves by the new end minus the later of now and the old
-/// end.
-#[test]
-fn a_throttle_moves_the_attempt_deadlines() {
-    let mut s = ready(exact().delivery_timeout(Limit::Never), ONE);
-    s.at(0)
-        .submit(any())
-        .written(0)
-        .gives(&["write n0 r0"])
-        .deadline(30_000);
-    s.at(1_000).throttled(0, 6_000).gives(&[]);
-    s.at(2_000).throttled(0, 8_000).gives(&[]);
-    s.at(3_000).throttled(0, 4_000).gives(&[]);
-    s.run_to(36_999).gives(&[]).deadline(37_000);
-    s.at(37_000).tick().gives(&["r0 Timeout PossiblyWritten"]);
-}
-
-/// 4.6: a request's own deadline never moves.
-#[test]
-fn a_throttle_does_not_move_a_requests_own_deadline() {
-    let mut s = ready(exact(), ONE);
-    s.at(0)
-        .submit(any().timeout(ms(5_000)))
-        .written(0)
-        .gives(&["write n0 r0"])
-        .deadline(5_000);
-    s.at(10).throttled(0, 60_000).gives(&[]).deadline(5_000);
-    s.at(5_000).tick().gives(&["r0 Timeout PossiblyWritten"]);
-}
-
-/// 4.6: the time between the end of a throttle and now is not given again.
-#[test]
-fn a_throttle_after_a_throttle_that_is_over_counts_from_now() {
-    let mut s = ready(exact().delivery_timeout(Limit::Never), ONE);
-    s.at(0).submit(any()).written(0).gives(&["write n0 r0"]);
-    s.at(0).throttled(0, 1_000).gives(&[]);
-    s.run_to(5_000).gives(&[]).deadline(31_000);
-    s.throttled(0, 7_000).gives(&[]);
-    s.run_to(32_999).gives(&[]).deadline(33_000);
-}
-
-/// 4.6: the end of a throttle is a deadline.
-#[test]
-fn the_end_of_a_throttle_is_a_deadline() {
-    let mut s = ready(exact(), ONE);
-    s.at(0).throttled(0, 1_000).gives(&[]).deadline(1_000);
-    s.at(1_000).tick().gives(&[]).no_deadline();
 }
 
 /// 4.7: never handed over: at once, without a charge, without a wait.

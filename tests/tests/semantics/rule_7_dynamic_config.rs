@@ -45,6 +45,7 @@ fn a_bare_client_port_is_at_the_servers_own_host() {
     accepts_servers(&["1.2.3.4:1:2;3"], "1.2.3.4:3");
 }
 
+/// Z15.
 #[test]
 fn an_unspecified_client_host_is_the_servers_own() {
     let unspecified = ["h:1:2;0.0.0.0:3", "h:1:2;[::]:3", "h:1:2;[0:0::0]:3"];

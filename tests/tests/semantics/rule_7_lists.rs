@@ -108,6 +108,15 @@ fn a_change_is_told_in_numbers() {
     assert_eq!(list_changes(&mut s), [(2, 1, 1)]);
 }
 
+/// 7.5, Z11: an address is compared with all of its bits.
+#[test]
+fn a_list_that_differs_in_one_bit_of_an_address_is_another() {
+    let mut s = ready(&["[2001:db8::1]:1", B]);
+    s.events();
+    s.set_nodes(&["[2001:db8::3]:1", B]).gives(&["close n0"]);
+    assert_eq!(list_changes(&mut s), [(1, 1, 1)]);
+}
+
 /// 7.6: the same by key, wherever both have one.
 #[test]
 fn a_node_is_the_same_by_its_key() {

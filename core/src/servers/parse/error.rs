@@ -44,6 +44,9 @@ pub enum Expected {
     /// A port; where none may be left out, also at the end.
     #[error("a port, 1 to 65535 (an IPv6 address stands in brackets)")]
     Port,
+    /// What follows `unix:`.
+    #[error("an absolute path or `@` and a name, in all 2 to 108 bytes without control characters")]
+    SocketPath,
     /// The name after `dns-srv://`.
     #[error("the name of SRV records: 1 to 253 letters, digits, dots, underscores and hyphens")]
     SrvName,

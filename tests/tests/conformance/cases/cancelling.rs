@@ -1,4 +1,4 @@
-//! Futures that are dropped, at each point of a request's way (DESIGN 6, SEMANTICS 4.9).
+//! Futures that are dropped, at each point of a request's way (SEMANTICS 4.9).
 
 use redial::{Backoff, Stats, driver::Runtime};
 use redial_tests::servers::{Gate, ways};

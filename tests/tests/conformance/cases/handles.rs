@@ -1,4 +1,4 @@
-//! Handles: clones of them, and what their end means (DESIGN 6).
+//! Handles: clones of them, and what their end means.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

@@ -1,4 +1,4 @@
-//! Server lists that change, and where they come from (DESIGN 6, SEMANTICS 7).
+//! Server lists that change, and where they come from (SEMANTICS 7).
 
 use std::time::Duration;
 

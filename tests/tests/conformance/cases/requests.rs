@@ -1,4 +1,4 @@
-//! Requests that go well, and those that are refused (DESIGN 6, SEMANTICS 4.1 to 4.3).
+//! Requests that go well, and those that are refused (SEMANTICS 4.1 to 4.3).
 
 use redial::{NodeState, Reason, SubmitError, driver::Error};
 
@@ -192,6 +192,7 @@ pub(crate) async fn ready_waits_for_the_first_usable_node(site: impl Site) {
     assert!(node.received().is_empty());
 }
 
+/// R147: a wait for a change has a deadline.
 pub(crate) async fn ready_gives_up_at_its_timeout(site: impl Site) {
     let node = site.node(Way::Mute);
     let client = site.client([&node]);

@@ -1,4 +1,4 @@
-//! A runtime that is dropped in the middle, with the driver that it runs (DESIGN 6).
+//! A runtime that is dropped in the middle, with the driver that it runs.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! What a runtime's connections and tasks may be like, and what they cost (DESIGN 6).
+//! What a runtime's connections and tasks may be like, and what they cost.
 
 use redial::{Config, Warm, driver::Runtime};
 
