@@ -14,6 +14,7 @@ mod rule_4_budget;
 mod rule_4_replies;
 mod rule_4_requests;
 mod rule_4_retries;
+mod rule_4_throttles;
 mod rule_5_health;
 mod rule_5_policies;
 mod rule_5_selection;
