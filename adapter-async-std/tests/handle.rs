@@ -1,4 +1,5 @@
-//! The handle over real sockets, on each executor.
+//! What is this adapter's alone: executors, its resolver and timer, Unix sockets. All that a handle
+//! promises on every runtime is in `tests/tests/conformance`.
 
 #[macro_use]
 mod support;
@@ -10,13 +11,13 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex},
     task::Poll,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use async_io::block_on;
 use redial::{
-    Certainty, Endpoint, NodeSpec, Reason, SubmitError,
-    client::length_prefixed::{Frame, LengthPrefixed},
+    Certainty, Endpoint, NodeSpec, Reason,
+    client::length_prefixed::LengthPrefixed,
     driver::{
         BuildError, Error, Handle, Runtime, ServerSource, SourceError, SystemResolver, Timer,
     },
@@ -35,12 +36,7 @@ fn client<E: Executor>(servers: String) -> Handle<LengthPrefixed, AsyncIo<E>> {
 
 on_each_executor! {
     a_request_is_answered
-    replies_larger_than_any_buffer_come_whole
-    a_timeout_is_the_requests_own
-    names_are_resolved_by_the_system
     the_addresses_of_a_name_are_nodes
-    dropping_the_last_handle_closes_the_connections
-    a_shutdown_ends_the_task
 }
 
 fn a_request_is_answered<E: Executor>() {
@@ -49,32 +45,6 @@ fn a_request_is_answered<E: Executor>() {
     let response = block_on(client.request("ping".into()).into_future()).expect("answered");
     assert_eq!(response.reply.as_deref(), Some(&b"ping"[..]));
     assert_eq!(Some(response.node), client.find(&address.into()));
-}
-
-fn replies_larger_than_any_buffer_come_whole<E: Executor>() {
-    let server = server(|frame| vec![Frame::reply(frame.id, vec![7; 900_000])]);
-    let client = client::<E>(server.address.to_string());
-    let request = client.request(vec![0; 900_000].into()).into_future();
-    let reply = block_on(request).expect("answered").reply;
-    assert!(reply.is_some_and(|reply| reply.len() == 900_000));
-}
-
-fn a_timeout_is_the_requests_own<E: Executor>() {
-    let client = client::<E>(server(silence).address.to_string());
-    let start = Instant::now();
-    let patience = Duration::from_millis(100);
-    let request = client.request("x".into()).timeout(patience);
-    let Err(Error::Request(error)) = block_on(request.into_future()) else {
-        panic!("there is no reply")
-    };
-    assert_eq!(error.reason, Reason::Timeout);
-    assert!(start.elapsed() >= patience);
-}
-
-fn names_are_resolved_by_the_system<E: Executor>() {
-    let port = server(echo).address.port();
-    let client = client::<E>(format!("localhost:{port}"));
-    block_on(client.request("x".into()).into_future()).expect("answered");
 }
 
 fn the_addresses_of_a_name_are_nodes<E: Executor>() {
@@ -87,24 +57,6 @@ fn the_addresses_of_a_name_are_nodes<E: Executor>() {
         Some(response.node),
         client.find(&Endpoint::Address(address))
     );
-}
-
-fn dropping_the_last_handle_closes_the_connections<E: Executor>() {
-    let server = server(echo);
-    let client = client::<E>(server.address.to_string());
-    block_on(client.request("x".into()).into_future()).expect("answered");
-    drop(client);
-    server.ended.recv_timeout(LONG).expect("it was closed");
-}
-
-fn a_shutdown_ends_the_task<E: Executor>() {
-    let server = server(echo);
-    let client = client::<E>(server.address.to_string());
-    block_on(client.ready(LONG)).expect("it is up");
-    block_on(client.shutdown(LONG)).expect("the drain ends");
-    server.ended.recv_timeout(LONG).expect("it was closed");
-    let refused = block_on(client.request("y".into()).into_future());
-    assert_eq!(refused, Err(Error::Submit(SubmitError::Closed)));
 }
 
 /// An executor of the user's own, which can end.

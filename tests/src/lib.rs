@@ -10,8 +10,6 @@ pub mod mutants;
 #[cfg(feature = "real")]
 pub mod nginx;
 mod process;
-#[cfg(feature = "real")]
-pub mod real_client;
 pub mod recording;
 pub mod redis;
 pub mod rig;
@@ -20,6 +18,8 @@ pub mod search;
 #[cfg(feature = "real")]
 pub mod servers;
 pub mod vectors;
+#[cfg(feature = "real")]
+pub mod waiting;
 pub mod watched;
 pub mod world;
 pub mod zookeeper;

@@ -172,17 +172,6 @@ pub fn flood(peer: &mut Peer) -> io::Result<()> {
     }
 }
 
-/// Never reads again after one request, but answers that one when the gate opens.
-pub fn stop_reading_but_answer_one(gate: Arc<Gate>) -> impl Fn(&mut Peer) -> io::Result<()> {
-    move |peer| {
-        peer.greet()?;
-        let request = peer.request()?;
-        peer.wait_at(&gate)?;
-        peer.echo(&request)?;
-        peer.wait_at(&Gate::default())
-    }
-}
-
 /// As [`echo`], but waits at the gate when the first bytes of requests have come, unread.
 pub fn read_after(gate: Arc<Gate>) -> impl Fn(&mut Peer) -> io::Result<()> {
     move |peer| {

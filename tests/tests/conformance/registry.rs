@@ -205,7 +205,6 @@ macro_rules! with_all_cases {
             }
             blocked_writes {
                 sockets {
-                    replies_are_read_while_writing_is_blocked
                     pushes_are_read_while_writing_is_blocked
                     a_peer_that_never_reads_is_given_up_and_another_answers
                     a_blocked_connection_gets_no_more_requests

@@ -1,6 +1,6 @@
 //! Addresses that come, go and change their order.
 
-use redial_tests::{dnsmasq::Dnsmasq, real_client::until};
+use redial_tests::{dnsmasq::Dnsmasq, waiting::until};
 use redial_tokio::{DnsSource, NameServers};
 
 use super::support::{BadNameServer, Rig, SHORT, ask, hosts, ipv4, servers};

@@ -3,7 +3,7 @@
 use std::{io, time::Instant};
 
 use redial::driver::{DnsFailure, SourceError};
-use redial_tests::{dnsmasq::Dnsmasq, real_client::until, servers::Server};
+use redial_tests::{dnsmasq::Dnsmasq, servers::Server, waiting::until};
 use redial_tokio::{DnsSource, NameServers};
 use tokio::runtime::Handle;
 

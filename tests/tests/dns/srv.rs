@@ -6,8 +6,8 @@ use redial::{
 };
 use redial_tests::{
     dnsmasq::Dnsmasq,
-    real_client::{soon, until},
     servers::{Server, ways},
+    waiting::{soon, until},
 };
 use redial_tokio::{Client, SrvSelection, SrvSource};
 

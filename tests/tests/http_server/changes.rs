@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redial::RefreshResult;
-use redial_tests::{nginx::Nginx, real_client::until};
+use redial_tests::{nginx::Nginx, waiting::until};
 
 use crate::support::{Rig, source};
 

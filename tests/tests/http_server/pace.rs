@@ -6,7 +6,7 @@ use std::{
 };
 
 use redial::driver::{Retrieval, ServerSource};
-use redial_tests::{nginx::Nginx, real_client::until};
+use redial_tests::{nginx::Nginx, waiting::until};
 use redial_tokio::HttpSource;
 use tokio::time::Instant;
 

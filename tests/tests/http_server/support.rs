@@ -7,7 +7,7 @@ use redial::{
     client::length_prefixed::LengthPrefixed,
     driver::{ClientEvent, Events, ServerSource, SourceError},
 };
-use redial_tests::real_client::{soon, until};
+use redial_tests::waiting::{soon, until};
 use redial_tokio::{Client, HttpSource};
 
 pub(crate) struct Rig {

@@ -2,8 +2,8 @@
 
 use redial::{Config, Reason};
 use redial_tests::{
-    real_client::{failure, soon},
     redis::{RedisServer, command, resp::Redis, string},
+    waiting::{failure, soon},
 };
 
 use crate::support::{ask, client_with};

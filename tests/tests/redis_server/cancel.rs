@@ -4,12 +4,12 @@ use std::{future::IntoFuture, time::Duration};
 
 use redial::Reason;
 use redial_tests::{
-    real_client::{failure, soon, until},
     redis::{
         RedisServer, command,
         resp::{Redis, Value},
         string,
     },
+    waiting::{failure, soon, until},
 };
 use redial_tokio::Client;
 

@@ -4,12 +4,12 @@ use std::{future::IntoFuture, time::Duration};
 
 use redial::{Cause, Certainty, Config, Reason, Warm};
 use redial_tests::{
-    real_client::{failure, soon, until},
     redis::{
         RedisServer, command,
         resp::{Redis, Value},
         string,
     },
+    waiting::{failure, soon, until},
 };
 
 use crate::support::{ask, client, client_with, disconnected, send};

@@ -1,12 +1,12 @@
 //! Many callers on one connection, and what they are answered.
 
 use redial_tests::{
-    real_client::soon,
     redis::{
         RedisServer, command,
         resp::{Redis, Value},
         string,
     },
+    waiting::soon,
 };
 
 use crate::support::{ask, client, client_with};

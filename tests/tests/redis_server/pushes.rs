@@ -2,12 +2,12 @@
 
 use redial::{Config, driver::Pushes};
 use redial_tests::{
-    real_client::soon,
     redis::{
         RedisServer, command,
         resp::{Redis, Value},
         string,
     },
+    waiting::soon,
 };
 
 use crate::support::{ask, client, client_with, disconnected};

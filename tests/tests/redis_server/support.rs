@@ -7,11 +7,11 @@ use redial::{
     driver::{ClientEvent, Error, Events},
 };
 use redial_tests::{
-    real_client::soon,
     redis::{
         RedisServer, command,
         resp::{Redis, Value},
     },
+    waiting::soon,
 };
 use redial_tokio::Client;
 

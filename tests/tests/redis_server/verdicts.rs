@@ -4,12 +4,12 @@ use std::future::IntoFuture;
 
 use redial::{Config, Warm};
 use redial_tests::{
-    real_client::{soon, until},
     redis::{
         RedisServer, command,
         resp::{Redis, Value},
         string,
     },
+    waiting::{soon, until},
 };
 
 use crate::support::{ask, client, client_with, send};

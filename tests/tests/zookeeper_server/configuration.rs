@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redial::{Config, DynamicConfig, Source};
 use redial_tests::{
-    real_client::until,
+    waiting::until,
     zookeeper::{
         Ensemble,
         jute::{CONFIG_PATH, Change, Push, Reply, Request},

@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use redial::SubmitError;
 use redial_tests::{
-    real_client::soon,
+    waiting::soon,
     zookeeper::{
         Ensemble,
         jute::{Reply, Request},

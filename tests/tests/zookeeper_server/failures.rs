@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use redial::{Cause, Event, Stage, driver::ClientEvent};
 use redial_tests::{
-    real_client::soon,
+    waiting::soon,
     zookeeper::{
         Ensemble,
         jute::{Reply, Request},

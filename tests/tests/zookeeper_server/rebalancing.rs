@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use redial::{Event, driver::ClientEvent};
 use redial_tests::{
-    real_client::{soon, until},
+    waiting::{soon, until},
     zookeeper::{
         Ensemble,
         jute::{CONFIG_PATH, Push, Request},

@@ -13,8 +13,8 @@ use redial::{
     record::replay_with,
 };
 use redial_tests::{
-    real_client::soon,
     recording::Sheet,
+    waiting::soon,
     zookeeper::jute::{Push, Reply, Request, ServerError, ZooKeeper},
 };
 use redial_tokio::Client;

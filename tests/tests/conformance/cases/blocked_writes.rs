@@ -1,7 +1,7 @@
 //! Peers that do not read: a window of zero (SEMANTICS 4.3, 8.3).
 
 use redial::{Cause, driver::Runtime};
-use redial_tests::servers::{Gate, ways};
+use redial_tests::servers::ways;
 
 use super::{SECOND, more_than_the_kernel_buffers, ms};
 use crate::{
@@ -10,19 +10,6 @@ use crate::{
     site::{Site, Way},
     wait::{begin, is_over},
 };
-
-pub(crate) async fn replies_are_read_while_writing_is_blocked<R: Runtime>(site: Loopback<R>) {
-    let gate = Gate::closed();
-    let node = serve(ways::stop_reading_but_answer_one(gate.clone()));
-    let client = site.client([&node]);
-    let first = begin(client.request("first".into()));
-    site.until(|| gate.is_reached()).await;
-    let mut blocked = begin(client.request(more_than_the_kernel_buffers()));
-    site.sleep(ms(300)).await;
-    gate.open();
-    assert_echoed(site.soon(first).await, "first");
-    assert!(!is_over(&mut blocked));
-}
 
 pub(crate) async fn pushes_are_read_while_writing_is_blocked<R: Runtime>(site: Loopback<R>) {
     let node = serve(ways::stop_reading_but_push);
