@@ -2,8 +2,9 @@
 //!
 //! [`Handle`] is the client as an application sees it: cheap to clone, the same on every runtime.
 //! The driver behind it is written once over the [`Runtime`] trait: an adapter brings sockets,
-//! timers and tasks, and no logic. What carries the bytes can be exchanged: [`Transport`]. The driver brings no logic of the cluster's: it carries facts to
-//! [`client::Client`](crate::client::Client) and its actions to the sockets.
+//! timers and tasks, and no logic. What carries the bytes can be exchanged: [`Transport`]. The driver
+//! brings no logic of the cluster's: it carries facts to [`client::Client`](crate::client::Client) and
+//! its actions to the sockets.
 //!
 //! # How it works
 //!
@@ -38,8 +39,8 @@
 //! From the application, by the builder and by [`Handle::set_nodes`], and from whoever else knows it:
 //! [`Builder::source`] takes any [`ServerSource`], such as a callback ([`from_fn`]), the addresses of a
 //! name ([`DnsSource`]), or a file or a URL of an adapter; [`Builder::discovery`] asks the cluster
-//! itself. The list in force is the union of all of them. [`Builder::fallback_source`] and [`Builder::fallback`] name servers to try
-//! when all others have failed.
+//! itself. The list in force is the union of all of them. [`Builder::fallback_source`] and
+//! [`Builder::fallback`] name servers to try when all others have failed.
 //!
 //! The core says when to ask ([`Config::refresh_interval`](crate::Config::refresh_interval), and early
 //! where nodes fail or a source tells of a change), the driver polls the retrieval beside its
