@@ -6,7 +6,9 @@ use redial::{
     record::Step,
     sim::{Checker, Violation},
 };
-use redial_tests::search::{Bounds, End, Fault, Goal, Move, Report, replay, search, search_with};
+use redial_tests::search::{
+    Bounds, End, Fault, Goal, Move, Report, replay, search, search_with, twins,
+};
 
 /// Searches to the end.
 fn exhaust(bounds: &Bounds) -> Report {
@@ -52,6 +54,20 @@ fn all_that_must_hold_holds_with_any_two_faults() {
         budget: 2,
         ..Bounds::new(1, 1).with(&faults)
     });
+}
+
+#[test]
+fn states_with_one_fingerprint_go_on_alike() {
+    let mut compared = 0;
+    for fault in Fault::RARE {
+        let bounds = with(Bounds::new(2, 2), fault);
+        let bounds = Bounds {
+            states: 2_000,
+            ..bounds
+        };
+        compared += twins(&bounds).unwrap_or_else(|unlike| panic!("{fault:?}: {unlike}"));
+    }
+    assert!(compared > 20_000, "{compared}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod bounds;
 mod environment;
 mod goals;
 mod report;
+mod twins;
 
 use std::{
     collections::HashSet,
@@ -36,6 +37,7 @@ use environment::Environment;
 pub use environment::Move;
 pub use goals::{Goal, Goals};
 pub use report::{Counterexample, End, Report};
+pub use twins::twins;
 
 /// A state: the cluster, what is outside, and what was seen on the way.
 #[derive(Clone)]
