@@ -116,7 +116,7 @@ impl Jitter {
                 let (low, high) = (v - part(j), v.saturating_add(part(j)));
                 rng.between(low, high.saturating_sub(1).max(low)).min(max)
             }
-            Self::Decorrelated if *previous == 0 => base.min(max),
+            // After a success, the range is empty, and the base is drawn.
             Self::Decorrelated => rng.between(base, previous.saturating_mul(3)).min(max),
         };
         *previous = drawn;

@@ -55,3 +55,24 @@ impl Clock {
         self.base.checked_add(Duration::from_nanos(at.as_nanos()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn now_goes_on_from_the_base() {
+        let base = std::time::Instant::now();
+        let clock = Clock::starting_at(base);
+        while std::time::Instant::now() == base {}
+        assert!(clock.now() > Instant::ORIGIN);
+    }
+
+    #[test]
+    fn a_point_is_the_same_there_and_back() {
+        let clock = Clock::starting_now();
+        let at = Instant::from_nanos(1_234_567_890);
+        let std = clock.to_std(at).expect("it is near");
+        assert_eq!(clock.from_std(std), at);
+    }
+}

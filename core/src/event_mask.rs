@@ -189,6 +189,12 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_that_is_in_both_is_in_the_union() {
+        let both = EventMask::HEALTH | EventMask::LISTS;
+        assert_eq!(both | EventMask::LISTS, both);
+    }
+
+    #[test]
     #[cfg(feature = "serde")]
     fn a_text_that_is_no_mask_is_refused() {
         for text in [

@@ -134,3 +134,23 @@ fn parse(text: &str, word: &str) -> Option<(u32, u32)> {
     let (index, generation) = numbers.split_once('.').unwrap_or((numbers, "0"));
     Some((index.parse().ok()?, generation.parse().ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    #[test]
+    fn debug_is_as_short_as_display() {
+        let (node, source) = (
+            NodeId {
+                index: 3,
+                generation: 2,
+            },
+            SourceId::new(1),
+        );
+        assert_eq!(format!("{node} {node:?}"), "n3.2 n3.2");
+        assert_eq!(format!("{source} {source:?}"), "s1 s1");
+    }
+}

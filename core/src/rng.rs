@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_stay_in_range_at_the_extremes() {
+    fn draws_reach_both_ends_and_nothing_beyond() {
         let mut rng = Rng::new(3, Purpose::Selection, 0);
         for (low, high) in [(0, 0), (5, 5), (9, 3), (0, u64::MAX), (u64::MAX, u64::MAX)] {
             for _ in 0..100 {
@@ -132,6 +132,8 @@ mod tests {
                 );
             }
         }
+        let drawn: alloc::collections::BTreeSet<_> = (0..100).map(|_| rng.between(7, 9)).collect();
+        assert_eq!(drawn.into_iter().collect::<alloc::vec::Vec<_>>(), [7, 8, 9]);
         assert_eq!(rng.below(0), 0);
         assert!((0..1000).all(|_| rng.below(u64::MAX) < u64::MAX));
     }

@@ -150,3 +150,29 @@ impl From<Duration> for Limit {
         Self::After(duration)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, string::ToString};
+
+    use super::*;
+
+    #[test]
+    fn a_text_has_the_digits_that_are_needed() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (1, "0.000000001s"),
+            (50_000_000, "0.05s"),
+            (12_500_000_000, "12.5s"),
+            (3_600_000_000_000, "3600s"),
+            (61_000_001_000, "61.000001s"),
+            (u64::MAX, "never"),
+        ] {
+            let instant = Instant::from_nanos(nanos);
+            assert_eq!(
+                (instant.to_string(), format!("{instant:?}")),
+                (text.into(), text.into())
+            );
+        }
+    }
+}

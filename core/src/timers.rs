@@ -305,6 +305,7 @@ mod tests {
         timers.clear(&mut limit);
         timers.rearm(&mut limit, at(1));
         assert_eq!(timers.deadline(&limit), None);
+        assert!(!timers.is_empty());
         timers.clear(&mut stall);
         assert!(timers.is_empty());
     }

@@ -293,6 +293,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
     ] {
         assert_eq!(builder.build(), zero(setting));
     }
+    assert!(b().max_in_flight(65_536u32).build().is_ok());
     assert_eq!(
         b().max_in_flight(65_537u32).build(),
         Err(ConfigError::TooLarge {

@@ -1,9 +1,10 @@
 //! SEMANTICS 3.1 to 3.5: setup timeout, backoff, and what never dials too early.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use redial::{
-    Backoff, BackoffReset, Config, ConfigBuilder, HandshakeError, Jitter, Limit, NodeState, Warm,
+    Backoff, BackoffReset, Config, ConfigBuilder, HandshakeError, Jitter, Limit, NodeState,
+    SetupTimeout, Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, t};
 
@@ -407,6 +408,44 @@ fn decorrelated_jitter_begins_with_the_base() {
     assert_eq!(spread(&build(config.clone()), 1), (ms(100), ms(100)));
     let (shortest, longest) = spread(&build(config), 2);
     assert!(shortest >= ms(100) && shortest < ms(110) && longest <= ms(300) && longest > ms(290));
+}
+
+/// 3.4: each rest is drawn anew, and each node draws its own, though all have one seed.
+#[test]
+fn no_two_rests_are_alike() {
+    let config = exact().warm(Warm::All).jitter(Jitter::Full);
+    let config = build(config.reconnect_backoff(Backoff::constant(ms(1_000))));
+    let mut s = Script::new(config, &["10.0.0.1:1", "10.0.0.2:1"]);
+    let mut rests = BTreeSet::new();
+    for _ in 0..10 {
+        s.whatever();
+        for node in 0..2 {
+            s.refused(node).whatever();
+            rests.insert(s.rests_until(node).expect("it rests") - s.cluster().now());
+        }
+        let later = s.cluster().now() + ms(1_000);
+        s.at_instant(later).tick();
+    }
+    assert_eq!(rests.len(), 20);
+}
+
+/// 3.1, 3.4: so is each setup timeout.
+#[test]
+fn no_two_setup_timeouts_are_alike() {
+    let timeout = SetupTimeout::Growing(Backoff::new(ms(1_000), ms(9_000), 1));
+    let config = exact().warm(Warm::All).jitter(Jitter::Full);
+    let mut s = Script::new(build(config.connection_setup_timeout(timeout)), ONE);
+    let mut timeouts = BTreeSet::new();
+    for _ in 0..10 {
+        s.whatever();
+        let began = s.cluster().now();
+        let deadline = s.cluster().poll_timeout().expect("of the setup").at;
+        timeouts.insert(deadline - began);
+        s.refused(0).whatever();
+        let rested = s.rests_until(0).expect("it rests");
+        s.at_instant(rested).tick();
+    }
+    assert_eq!(timeouts.len(), 10);
 }
 
 /// 3.4: one node's failures do not shift another's times.
