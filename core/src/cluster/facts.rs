@@ -239,5 +239,13 @@ mod tests {
         }
         assert_eq!(seen(&many), seen(&single));
         assert_eq!(many.stats().stale_facts, 2);
+
+        let stale = ConnectionId {
+            generation: connection.generation + 1,
+            ..connection
+        };
+        many.writes_started(now, stale, named);
+        many.writes_done(now, stale, named);
+        assert_eq!(many.stats().stale_facts, 4);
     }
 }

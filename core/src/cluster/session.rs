@@ -52,10 +52,8 @@ impl Cluster {
 
     fn arm_session(&mut self) {
         let at = match &self.session {
-            Some(session) if self.is_running() => {
-                session.heard + session.timeout.saturating_mul(4) / 3
-            }
-            _ => Instant::MAX,
+            Some(session) => session.heard + session.timeout.saturating_mul(4) / 3,
+            None => Instant::MAX,
         };
         self.timers.set(&mut self.session_timer, at, Timer::Session);
     }

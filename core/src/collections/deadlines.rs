@@ -248,13 +248,6 @@ impl DeadlineQueues {
         });
     }
 
-    /// Disarms all timers; the items must have been taken out, or be forgotten with the queues.
-    pub(crate) fn disarm(&mut self, timers: &mut Timers) {
-        for queue in &mut self.queues {
-            timers.clear(&mut queue.timer);
-        }
-    }
-
     #[inline]
     fn class(&mut self, timeout: u64) -> u32 {
         match self.queues.get(self.latest as usize) {

@@ -303,9 +303,6 @@ impl Cluster {
             return;
         };
         self.timers.clear(&mut connection.drain_timer);
-        if let Some(own) = &mut connection.own_deadlines {
-            own.disarm(&mut self.timers);
-        }
         if !reported && !mutant!(ForgetsToClose) {
             self.outputs.action(match connection.phase {
                 Phase::Connecting | Phase::Handshaking => Action::Abort { connection: id },

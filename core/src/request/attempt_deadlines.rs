@@ -12,7 +12,7 @@ use crate::{
     cluster::Digest,
     collections::{DeadlineLinks, DeadlineQueues},
     time::nanos,
-    timers::{Timer, TimerSlot, Timers},
+    timers::{Timer, TimerSlot},
 };
 
 /// The attempt deadlines of flights.
@@ -51,11 +51,6 @@ impl AttemptDeadlines {
         attempts.digest(&links.attempts, to, name);
         give_ups.digest(&links.give_ups, to, name);
     }
-
-    pub(crate) fn disarm(&mut self, timers: &mut Timers) {
-        self.attempts.disarm(timers);
-        self.give_ups.disarm(timers);
-    }
 }
 
 impl Cluster {
@@ -63,11 +58,7 @@ impl Cluster {
     pub(crate) fn arm_attempt(&mut self, f: u32, own: Option<Duration>) {
         let c = self.flights[f].connection;
         // While the peer throttles us its replies wait, so the attempt's time does not run yet.
-        let until = self.connections[c].throttled_until;
-        if until > self.now {
-            self.separate_deadlines(c);
-        }
-        let from = self.now.max(until);
+        let from = self.now.max(self.connections[c].throttled_until);
         let configured = self.config.request_timeout.duration();
         let configured = configured.unwrap_or(Duration::MAX);
         let attempt = own.unwrap_or(configured).max(configured);

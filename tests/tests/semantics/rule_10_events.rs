@@ -2,8 +2,9 @@
 
 use redial::{
     Action, AttemptId, Backoff, BackoffReset, Cause, Cluster, Config, ConfigError, DeadlineReason,
-    Event, EventMask, Input, Instant, Jitter, Limit, Matching, NodeState, OnRequestTimeout, Output,
-    RefreshAfterFailures, RequestOptions, RetryBudget, Source, Stage, Warm,
+    Event, EventMask, HandshakeError, Input, Instant, Jitter, Limit, Matching, NodeState,
+    OnRequestTimeout, Output, RefreshAfterFailures, RequestOptions, RetryBudget, Source, Stage,
+    Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, specs, t};
 
@@ -234,15 +235,26 @@ fn a_second_closed_is_ignored_and_counted() {
     );
 }
 
-/// 12: facts about a connection that is not that far.
+/// 12: facts of which a connection's phase knows nothing.
 #[test]
-fn facts_that_come_too_early_are_ignored() {
+fn facts_that_come_too_early_or_too_late_are_ignored_and_counted() {
     let mut s = Script::new(build(exact()), ONE);
+    let seen = |s: &Script| (s.state(0), s.cluster().stats().stale_facts);
+    let failed = HandshakeError::Malformed;
     s.begin(0).whatever();
+    s.ready(0).handshake_failed(0, failed).received(0).push(0);
+    s.throttled(0, 1_000).gives(&[]);
+    assert_eq!(seen(&s), (NodeState::Connecting, 5));
+    s.connected(0).gives(&["handshake n0"]);
+    s.connected(0).refused(0).gives(&[]);
+    assert_eq!(seen(&s), (NodeState::Handshaking, 7));
     s.ready(0).gives(&[]);
-    assert_eq!(s.state(0), NodeState::Connecting);
-    s.connected(0).connected(0).gives(&["handshake n0"]);
-    assert_eq!(s.cluster().stats().stale_facts, 2);
+    s.connected(0)
+        .refused(0)
+        .ready(0)
+        .handshake_failed(0, failed);
+    s.gives(&[]);
+    assert_eq!(seen(&s), (NodeState::Ready, 11));
 }
 
 /// 12, K29: configurations that make no sense name the setting.

@@ -74,6 +74,23 @@ fn a_throttle_does_not_move_a_requests_own_deadline() {
     s.at(5_000).tick().gives(&["r0 Timeout PossiblyWritten"]);
 }
 
+/// 4.5, 4.6: so do the requests' own timeouts, whichever ends first.
+#[test]
+fn a_throttle_moves_the_deadlines_of_requests_with_shorter_timeouts() {
+    let mut s = ready(exact().delivery_timeout(Limit::Never));
+    s.at(0).submit(any().request_timeout(ms(9_000))).written(0);
+    s.gives(&["write n0 r0"]);
+    s.at(1_000)
+        .submit(any().request_timeout(ms(2_000)))
+        .written(1);
+    s.gives(&["write n0 r1"]);
+    s.at(1_500).throttled(0, 2_500).gives(&[]).deadline(2_500);
+    s.at(2_500).tick().gives(&[]).deadline(4_000);
+    s.at(4_000).tick().gives(&["r1 Timeout PossiblyWritten"]);
+    s.deadline(10_000);
+    s.at(10_000).tick().gives(&["r0 Timeout PossiblyWritten"]);
+}
+
 /// 4.6: the time between the end of a throttle and now is not given again.
 #[test]
 fn a_throttle_after_a_throttle_that_is_over_counts_from_now() {

@@ -57,6 +57,15 @@ fn progress_starts_the_time_anew() {
         .gives(&["close n0", "r0 Disconnected(WriteStall) PossiblyWritten"]);
 }
 
+/// 8.3: what is emitted behind it is no progress.
+#[test]
+fn more_frames_do_not_start_the_time_anew() {
+    let mut s = ready();
+    s.at(0).submit(any()).started(0).gives(&["write n0 r0"]);
+    s.at(20_000).submit(any()).gives(&["write n0 r1"]);
+    s.deadline(30_000);
+}
+
 /// 8.3: an accepted frame is progress for those behind it.
 #[test]
 fn an_accepted_frame_is_progress() {

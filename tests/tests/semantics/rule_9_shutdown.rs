@@ -54,6 +54,17 @@ fn what_is_handed_over_may_finish() {
         .no_deadline();
 }
 
+/// 9.1: what has passed its deadline waits for nothing but the next timeout, and fails as well.
+#[test]
+fn what_is_past_its_deadline_fails_too() {
+    let mut s = Script::new(build(exact()), ONE);
+    s.at(0).submit(any().timeout(ms(500))).connected(0);
+    s.gives(&["connect n0", "handshake n0"]);
+    s.at(600).ready(0).gives(&[]);
+    s.shutdown(5_000)
+        .gives(&["r0 Closed NeverWritten", "close n0", "terminated"]);
+}
+
 /// 9.1, R155, K45: until the drain's end, and no longer.
 #[test]
 fn the_drains_end_ends_everything() {
