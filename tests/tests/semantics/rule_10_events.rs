@@ -86,6 +86,29 @@ fn a_failed_attempt_is_told_with_stage_address_and_duration() {
     assert!(s.events().contains(&ended));
 }
 
+/// 10.1: so does one that is given up, because its node left the list.
+#[test]
+fn an_attempt_that_is_given_up_is_told_with_its_stage() {
+    let stages = [Stage::Resolve, Stage::Connect, Stage::Handshake];
+    for (steps, stage) in stages.into_iter().enumerate() {
+        let mut s = Script::new(build(exact()), &["db.example:1"]);
+        s.begin(0);
+        if steps > 0 {
+            s.resolved(0, &["10.0.0.1:1"]);
+        }
+        if steps > 1 {
+            s.connected(0);
+        }
+        s.whatever().set_nodes(ONE).whatever();
+        let ended = |event: &Event| match *event {
+            Event::AttemptEnded { stage, cause, .. } => Some((stage, cause)),
+            _ => None,
+        };
+        let ended: Vec<_> = s.events().iter().filter_map(ended).collect();
+        assert_eq!(ended, [(stage, Some(Cause::Removed))]);
+    }
+}
+
 /// 10.1, R017: Connected and Disconnected pair up, also when a handshake is given up.
 #[test]
 fn a_transport_given_up_in_its_handshake_is_told_as_disconnected() {
@@ -313,9 +336,10 @@ fn a_configuration_that_makes_no_sense_is_refused() {
             max: 65_536
         })
     );
-    let many = (0..33).fold(b(), |builder, _| builder.source(Source::primary()));
+    let sources = |n| (0..n).fold(b(), |builder, _| builder.source(Source::primary()));
+    assert!(sources(32).build().is_ok());
     assert_eq!(
-        many.build(),
+        sources(33).build(),
         Err(ConfigError::TooLarge {
             setting: "sources",
             max: 32

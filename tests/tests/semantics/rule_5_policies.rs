@@ -1,6 +1,6 @@
 //! SEMANTICS 5.2: two random choices, and policies of the user's own.
 
-use redial::{Candidate, ConfigBuilder, Select, SelectionPolicy, Verdict, Warm};
+use redial::{Candidate, ConfigBuilder, Select, SelectionPolicy, Verdict, Warm, Why};
 use redial_tests::script::{Script, after, any, build, exact, specs};
 
 const THREE: &[&str] = &["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"];
@@ -192,6 +192,19 @@ fn a_request_that_its_policy_does_not_place_waits() {
     }
     s.submit(any()).gives(&[]);
     s.written(1).reply(1).gives(&["r1 reply n1", "write n1 r3"]);
+}
+
+/// 5.4: which says why, also of nodes that could take it.
+#[test]
+fn a_request_that_its_policy_does_not_place_explains_that() {
+    let mut s = ready(own(Idle), &[0, 1, 2]);
+    for _ in 0..3 {
+        picked(&mut s);
+    }
+    s.submit(any()).gives(&[]);
+    let explained = s.cluster().explain(s.request(3)).expect("it is open");
+    let why: Vec<_> = explained.iter().map(|node| node.why).collect();
+    assert_eq!(why, [Why::RefusedByPolicy; 3]);
 }
 
 /// 5.1: another node is dialled for it, if there is one.
