@@ -208,11 +208,13 @@ fn a_reply_to_a_closed_request_is_late() {
 /// 4.4: one never issued, or a reply out of nothing, is a protocol error; all is settled.
 #[test]
 fn a_reply_to_a_request_never_written_is_a_protocol_error() {
-    let mut s = ready();
-    s.submit(any()).written(0).whatever();
-    s.reply_serial(0, 1)
-        .gives(&["close n0", "r0 Protocol PossiblyWritten"]);
-    assert_eq!(s.view(0).failures, 1);
+    for never_issued in [1, u32::MAX] {
+        let mut s = ready();
+        s.submit(any()).written(0).whatever();
+        s.reply_serial(0, never_issued)
+            .gives(&["close n0", "r0 Protocol PossiblyWritten"]);
+        assert_eq!(s.view(0).failures, 1);
+    }
 
     let mut s = ordered();
     s.reply_next(0).gives(&["close n0"]);
