@@ -385,3 +385,35 @@ pub enum DeadlineReason {
     /// The shutdown's drain ends.
     Shutdown,
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::{string::ToString, vec::Vec};
+
+    use core::time::Duration;
+
+    use crate::{Cluster, Config, Instant, RequestOptions};
+
+    #[test]
+    fn an_output_is_a_line_that_begins_with_what_it_is() {
+        let now = Instant::ORIGIN;
+        let mut cluster = Cluster::new(Config::default(), 1, now);
+        cluster.submit(now, RequestOptions::new()).unwrap();
+        cluster
+            .set_nodes(now, &["10.0.0.1:1".parse().unwrap()])
+            .unwrap();
+        cluster.shutdown(now, Duration::ZERO).unwrap();
+        let lines: Vec<_> = core::iter::from_fn(|| cluster.poll_output())
+            .map(|output| output.to_string())
+            .collect();
+        for begins in [
+            "Connect { connection: c0, attempt: a0",
+            "r0 completed: Err(RequestError { reason: Closed",
+            "event ListChanged { added: 1",
+            "terminated",
+        ] {
+            let found = lines.iter().filter(|line| line.starts_with(begins)).count();
+            assert_eq!(found, 1, "{begins}: {lines:?}");
+        }
+    }
+}
