@@ -266,18 +266,35 @@ fn facts_that_come_too_early_or_too_late_are_ignored_and_counted() {
     let failed = HandshakeError::Malformed;
     s.begin(0).whatever();
     s.ready(0).handshake_failed(0, failed).received(0).push(0);
-    s.throttled(0, 1_000).gives(&[]);
-    assert_eq!(seen(&s), (NodeState::Connecting, 5));
+    s.throttled(0, 1_000)
+        .blocked(0)
+        .reply_serial(0, 0)
+        .gives(&[]);
+    assert_eq!(seen(&s), (NodeState::Connecting, 7));
     s.connected(0).gives(&["handshake n0"]);
     s.connected(0).refused(0).gives(&[]);
-    assert_eq!(seen(&s), (NodeState::Handshaking, 7));
+    assert_eq!(seen(&s), (NodeState::Handshaking, 9));
     s.ready(0).gives(&[]);
     s.connected(0)
         .refused(0)
         .ready(0)
         .handshake_failed(0, failed);
     s.gives(&[]);
-    assert_eq!(seen(&s), (NodeState::Ready, 11));
+    assert_eq!(seen(&s), (NodeState::Ready, 13));
+}
+
+/// 12: a frame that has begun, or that never was, cannot be rejected by its encoder.
+#[test]
+fn a_write_is_rejected_before_it_starts_or_not_at_all() {
+    let mut s = Script::new(build(exact()), ONE);
+    s.establish(0).submit(any()).started(0).whatever();
+    let connection = s.connection(0);
+    for serial in [s.serial(0), 7] {
+        s.input(Input::WriteRejected { connection, serial });
+    }
+    s.gives(&[]);
+    assert!(s.cluster().is_open(s.request(0)));
+    assert_eq!(s.cluster().stats().stale_facts, 2);
 }
 
 /// 12, K29: configurations that make no sense name the setting.

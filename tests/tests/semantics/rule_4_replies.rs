@@ -93,6 +93,16 @@ fn a_second_reply_is_late() {
     assert_eq!(s.cluster().stats().late_replies, 2);
 }
 
+/// 4.3: what is full stays full when it is no longer blocked.
+#[test]
+fn nothing_is_handed_to_a_full_connection_after_it_was_blocked() {
+    let mut s = Script::new(build(exact().max_in_flight(1u32)), ONE);
+    s.establish(0);
+    s.submit(any()).written(0).gives(&["write n0 r0"]);
+    s.blocked(0).submit(any()).progress(0).gives(&[]);
+    s.reply(0).gives(&["r0 reply n0", "write n0 r1"]);
+}
+
 /// 4.3: a blocked connection is full.
 #[test]
 fn nothing_is_handed_to_a_blocked_connection() {

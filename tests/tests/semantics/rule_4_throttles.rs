@@ -1,6 +1,6 @@
 //! SEMANTICS 4.6: throttles.
 
-use redial::Limit;
+use redial::{Limit, SelectionPolicy, Warm};
 use redial_tests::script::{Script, any, build, exact, ms, t};
 
 fn ready(config: redial::ConfigBuilder) -> Script {
@@ -100,6 +100,23 @@ fn a_throttle_after_a_throttle_that_is_over_counts_from_now() {
     s.run_to(5_000).gives(&[]).deadline(31_000);
     s.throttled(0, 7_000).gives(&[]);
     s.run_to(32_999).gives(&[]).deadline(33_000);
+}
+
+/// 4.2, 4.6: the oldest is written first, also where two nodes are free in the same moment.
+#[test]
+fn the_ends_of_two_throttles_leave_requests_in_their_order() {
+    let config = exact()
+        .selection(SelectionPolicy::RoundRobin)
+        .warm(Warm::None);
+    let mut s = Script::new(build(config), &["10.0.0.1:1", "10.0.0.2:1"]);
+    s.establish(0).establish(1);
+    s.submit(any()).whatever();
+    let turn = usize::from(s.written_on(0) == s.connection(0));
+    s.throttled(0, 1_000).throttled(1, 1_000);
+    s.submit_on(1 - turn, any()).submit(any()).gives(&[]);
+    s.at(1_000).tick();
+    let writes = [(1 - turn, 1), (turn, 2)].map(|(n, r)| format!("write n{n} r{r}"));
+    assert_eq!(s.take(), writes);
 }
 
 /// 4.6: the end of a throttle is a deadline.

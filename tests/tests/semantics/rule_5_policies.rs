@@ -1,5 +1,10 @@
 //! SEMANTICS 5.2: two random choices, and policies of the user's own.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
 use redial::{Candidate, ConfigBuilder, Select, SelectionPolicy, Verdict, Warm, Why};
 use redial_tests::script::{Script, after, any, build, exact, specs};
 
@@ -205,6 +210,28 @@ fn a_request_that_its_policy_does_not_place_explains_that() {
     let explained = s.cluster().explain(s.request(3)).expect("it is open");
     let why: Vec<_> = explained.iter().map(|node| node.why).collect();
     assert_eq!(why, [Why::RefusedByPolicy; 3]);
+}
+
+/// Wants no node, and counts how often it was asked.
+#[derive(Debug)]
+struct Nobody(Arc<AtomicU32>);
+
+impl Select for Nobody {
+    fn select(&self, _candidates: &[Candidate<'_>], _random: u64) -> Option<usize> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+}
+
+/// 5.2: a policy that wanted no node is not asked for every request, but when something has changed.
+#[test]
+fn a_policy_is_asked_again_when_something_has_changed() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let mut s = ready(own(Nobody(asked.clone())), &[0]);
+    s.submit(any()).submit(any()).submit(any()).whatever();
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    s.establish(1);
+    assert!(asked.load(Ordering::Relaxed) > 1);
 }
 
 /// 5.1: another node is dialled for it, if there is one.
