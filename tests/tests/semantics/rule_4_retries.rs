@@ -356,6 +356,39 @@ fn a_verdict_here_is_lifted_when_the_node_is_lost() {
         .gives(&[&format!("write n{} r0", 1 - first)]);
 }
 
+/// 4.7: also one whose backoff is over, and that waits for a slot there.
+#[test]
+fn a_verdict_here_is_lifted_from_a_request_that_waits_for_the_node() {
+    let mut s = ready(exact(), TWO);
+    s.at(0).submit(any());
+    let first = written_to(&mut s);
+    s.written(0).at(10).verdict(0, Verdict::RETRY_HERE);
+    s.throttled(first, 60_000).gives(&[]);
+    s.at(110).tick().gives(&[]);
+    s.at(120)
+        .closed(first)
+        .gives(&[&format!("write n{} r0", 1 - first)]);
+}
+
+/// 10.1: a bound request waits for its node during its backoff, too, and no longer.
+#[test]
+fn requests_in_backoff_are_counted_as_waiting_for_their_node() {
+    let mut s = ready(exact(), ONE);
+    s.submit_on(0, any())
+        .submit(any())
+        .written(0)
+        .written(1)
+        .whatever();
+    for (request, queued) in [(0, 1), (1, 1)] {
+        s.verdict(request, Verdict::RETRY_HERE).gives(&[]);
+        assert_eq!(s.view(0).queued, queued);
+    }
+    s.at(100).tick().whatever();
+    assert_eq!(s.view(0).queued, 0);
+    s.throttled(0, 200).submit_on(0, any()).gives(&[]);
+    assert_eq!(s.view(0).queued, 1);
+}
+
 /// 4.7: a verdict *elsewhere* on a bound request completes it with that reply.
 #[test]
 fn a_verdict_elsewhere_completes_a_bound_request() {

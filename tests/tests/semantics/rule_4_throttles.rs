@@ -1,6 +1,6 @@
 //! SEMANTICS 4.6: throttles.
 
-use redial::{Limit, SelectionPolicy, Warm};
+use redial::{Limit, OnRequestTimeout, SelectionPolicy, Warm};
 use redial_tests::script::{Script, any, build, exact, ms, t};
 
 fn ready(config: redial::ConfigBuilder) -> Script {
@@ -61,6 +61,22 @@ fn a_throttle_moves_the_attempt_deadlines() {
     s.at(37_000).tick().gives(&["r0 Timeout PossiblyWritten"]);
 }
 
+/// 4.5, 4.6: where a timeout ends the connection, it ends all that was timed on it.
+#[test]
+fn a_timeout_after_a_throttle_may_end_the_connection() {
+    let config = exact().delivery_timeout(Limit::Never);
+    let mut s = ready(config.on_request_timeout(OnRequestTimeout::Disconnect));
+    s.at(0).submit(any()).written(0).gives(&["write n0 r0"]);
+    s.at(1_000).submit(any()).written(1).gives(&["write n0 r1"]);
+    s.throttled(0, 2_000).gives(&[]).deadline(2_000);
+    s.at(31_000).tick().gives(&[
+        "close n0",
+        "r0 Timeout PossiblyWritten",
+        "r1 Disconnected(RequestTimeout) PossiblyWritten",
+    ]);
+    s.no_deadline();
+}
+
 /// 4.6: a request's own deadline never moves.
 #[test]
 fn a_throttle_does_not_move_a_requests_own_deadline() {
@@ -117,6 +133,30 @@ fn the_ends_of_two_throttles_leave_requests_in_their_order() {
     s.at(1_000).tick();
     let writes = [(1 - turn, 1), (turn, 2)].map(|(n, r)| format!("write n{n} r{r}"));
     assert_eq!(s.take(), writes);
+}
+
+/// 4.2: so it is where one for any node would go where an older one waits.
+#[test]
+fn an_older_request_keeps_its_place_before_one_for_any_node() {
+    let config = exact()
+        .selection(SelectionPolicy::RoundRobin)
+        .warm(Warm::None);
+    let mut s = Script::new(build(config), &["10.0.0.1:1", "10.0.0.2:1"]);
+    s.establish(0).establish(1);
+    s.submit(any()).whatever();
+    let turn = usize::from(s.written_on(0) == s.connection(0));
+    s.throttled(1 - turn, 1_000).throttled(turn, 1_000);
+    s.submit_on(turn, any())
+        .submit(any())
+        .submit_on(1 - turn, any());
+    s.gives(&[]).at(1_000).tick();
+    let writes = s.take();
+    let place = |r: usize| {
+        writes
+            .iter()
+            .position(|line| line.ends_with(&format!(" r{r}")))
+    };
+    assert!(place(1) < place(2), "{writes:?}");
 }
 
 /// 4.6: the end of a throttle is a deadline.
