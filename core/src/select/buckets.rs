@@ -156,6 +156,16 @@ mod tests {
     }
 
     #[test]
+    fn a_load_is_found_however_large_the_first_is() {
+        for load in [0, 63, 64, 4_095, 4_096, 5_000, 65_536] {
+            let mut buckets = LoadBuckets::default();
+            buckets.insert(0, load);
+            let picked = buckets.pick(&mut Rng::new(6, Purpose::Selection, 0));
+            assert_eq!(picked, Some(0), "{load}");
+        }
+    }
+
+    #[test]
     fn ties_are_drawn_evenly() {
         let mut buckets = LoadBuckets::default();
         for (node, load) in [(0, 2), (1, 1), (2, 1), (3, 1), (4, 7)] {

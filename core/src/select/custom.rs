@@ -60,3 +60,25 @@ impl PartialEq for CustomPolicy {
 }
 
 impl Eq for CustomPolicy {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SelectionPolicy;
+
+    #[derive(Debug)]
+    struct First;
+
+    impl Select for First {
+        fn select(&self, _candidates: &[Candidate<'_>], _random: u64) -> Option<usize> {
+            Some(0)
+        }
+    }
+
+    #[test]
+    fn policies_are_equal_if_they_are_one_object() {
+        let policy = SelectionPolicy::custom(First);
+        assert_eq!(policy, policy.clone());
+        assert_ne!(policy, SelectionPolicy::custom(First));
+    }
+}
