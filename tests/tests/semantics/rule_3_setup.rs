@@ -511,6 +511,17 @@ fn a_node_that_comes_back_after_its_rest_starts_fresh() {
     assert_eq!((s.view(2).failures, s.rests_until(2)), (0, None));
 }
 
+/// 3.5: each, also of several whose rests end together.
+#[test]
+fn endpoints_whose_rests_ended_together_start_fresh() {
+    const THREE: &[&str] = &["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"];
+    let mut s = Script::new(build(exact().warm(Warm::All)), THREE);
+    s.refused(0).refused(1).whatever();
+    s.at(50).set_nodes(&THREE[2..]).gives(&[]);
+    s.at(200).set_nodes(THREE).whatever();
+    assert_eq!([s.view(3).failures, s.view(4).failures], [0, 0]);
+}
+
 /// 3.5, K13: an endpoint that a key leaves counts as removed; the new one starts fresh.
 #[test]
 fn a_keys_new_endpoint_starts_fresh_and_the_old_one_keeps_its_rest() {

@@ -1,7 +1,8 @@
 //! SEMANTICS 7.2 and 4.10: the cluster itself is asked for its list.
 
 use redial::{
-    ConfigBuilder, Event, Hint, NodeState, RefreshAfterFailures, RefreshResult, Source, Warm,
+    ConfigBuilder, Event, Hint, NodeState, RefreshAfterFailures, RefreshResult, SelectionPolicy,
+    Source, Warm,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms};
 
@@ -108,6 +109,22 @@ fn a_discovery_waits_for_a_node_that_can_take_a_request_and_takes_no_slot() {
     s.gives(&["r1 reply n0", "discover s0 n0"]);
     assert_eq!(s.view(0).in_flight, 0);
     s.submit(any()).gives(&["write n0 r2"]);
+}
+
+/// 4.10, 7.8: under `Sticky` it waits for the client's own node.
+#[test]
+fn a_discovery_waits_for_a_slot_on_the_clients_own_node() {
+    let mut s = script(
+        config()
+            .selection(SelectionPolicy::Sticky)
+            .max_in_flight(1u32),
+    );
+    s.submit(any()).whatever();
+    let own = usize::from(s.state(1).is_setup());
+    s.connected(own).ready(own);
+    s.gives(&[&format!("handshake n{own}"), &format!("write n{own} r0")]);
+    s.written(0).reply(0);
+    s.gives(&[&format!("r0 reply n{own}"), &format!("discover s0 n{own}")]);
 }
 
 /// 4.6, 4.10.

@@ -57,6 +57,15 @@ fn when_every_node_has_failed_the_fallback_joins() {
     s.gives(&["handshake n2", "write n2 r0"]);
 }
 
+/// 12, 7.9: one that is too long for any list is refused at once.
+#[test]
+fn a_fallback_list_that_is_too_long_is_refused() {
+    let mut s = Script::empty(build(exact().max_nodes(1u32)), 0);
+    s.set_fallback(&[SEED, B]);
+    s.gives(&["error TooMany { nodes: 2, max: 1 }"]);
+    s.set_fallback(&[SEED, SEED]).gives(&[]);
+}
+
 /// 7.9: no node at all counts as all failed.
 #[test]
 fn without_any_other_node_the_fallback_is_the_list() {
