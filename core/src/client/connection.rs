@@ -183,13 +183,15 @@ mod tests {
     }
 
     #[test]
-    fn withdrawn_writes_do_not_pile_up_behind_one_that_waits() {
-        let mut connection = connection();
-        for serial in 0..10_000 {
-            connection.queue(write(serial), |serial| serial == 0);
+    fn withdrawn_writes_do_not_pile_up_behind_those_that_wait() {
+        for (wait, most) in [(1, 64), (100, 200)] {
+            let mut connection = connection();
+            for serial in 0..10_000 {
+                connection.queue(write(serial), |serial| serial < wait);
+            }
+            assert!(connection.writes.len() <= most);
+            assert_eq!(connection.next_write().map(|write| write.serial), Some(0));
         }
-        assert!(connection.writes.len() <= 64);
-        assert_eq!(connection.next_write().map(|write| write.serial), Some(0));
     }
 
     #[test]
@@ -219,6 +221,11 @@ mod tests {
             connection.accept(1);
             assert_eq!(connection.next_accepted_frame(), Some(7));
             assert!(!connection.output.try_reclaim(KEPT_CAPACITY));
+
+            connection.input.extend_from_slice(&vec![0; size]);
+            connection.input.advance(size);
+            connection.trim_input();
+            assert!(!connection.input.try_reclaim(KEPT_CAPACITY));
         }
     }
 

@@ -76,6 +76,7 @@ mod tests {
         table.insert(id(3, 1), "new");
         for stale in [id(3, 0), id(2, 0), id(9, 0)] {
             assert_eq!(table.get(stale), None);
+            assert_eq!(table.get_mut(stale), None);
             assert_eq!(table.remove(stale), None);
         }
         assert_eq!(table.get_mut(id(3, 1)), Some(&mut "new"));

@@ -381,6 +381,39 @@ fn a_protocol_without_a_limit_of_its_own_is_limited() {
 }
 
 #[test]
+fn without_a_word_of_it_16_mib_and_a_length_may_wait() {
+    /// Says nothing that it need not.
+    #[derive(Debug)]
+    struct Terse;
+
+    impl Protocol for Terse {
+        type Request = ();
+        type Reply = ();
+        type Push = ();
+        type Connection = ();
+
+        fn open(&mut self, _: Peer<'_>) {}
+
+        fn encode(
+            &mut self,
+            _: &mut (),
+            _: Outgoing<'_, ()>,
+            _: &mut BytesMut,
+        ) -> Result<(), Rejected> {
+            Ok(())
+        }
+
+        fn decode(&mut self, _: &mut (), _: &mut BytesMut, _: &mut BytesMut) -> Decoded<Self> {
+            Ok(None)
+        }
+    }
+
+    assert_eq!(Terse.max_buffered(), 16_777_220);
+    let client = Client::new(Terse, Config::default(), 1, NOW).unwrap();
+    assert!(format!("{client:?}").starts_with("Client { protocol: Terse, cluster: "));
+}
+
+#[test]
 fn the_protocol_says_how_replies_are_matched() {
     let keep = Config::builder().on_request_timeout(OnRequestTimeout::Keep);
     let config = keep.build().expect("with correlation ids it makes sense");
