@@ -296,6 +296,10 @@ fn who_may_be_dialled_next_is_in_it() {
             ("who is wanted", |c| {
                 c.wanted.remove(1);
             }),
+            ("before whom", |c| {
+                let key = wanted_of([1, 0]).cluster.wanted.key(0);
+                c.wanted.set(key.unwrap(), 1);
+            }),
             ("attempts that count", |c| c.governor.ends(0)),
             ("attempts", |c| c.attempts[0].for_any = true),
             ("attempts' deadlines", |c| {

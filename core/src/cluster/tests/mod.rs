@@ -247,9 +247,15 @@ pub(crate) fn resting() -> Driven {
 
 /// Both nodes are wanted, and only one may be dialled at a time.
 fn wanted() -> Driven {
+    wanted_of([0, 1])
+}
+
+/// The same, of which the first is being dialled.
+fn wanted_of(order: [usize; 2]) -> Driven {
     let mut driven = Driven::new(config().max_concurrent_attempts(1));
-    driven.submit_on(0);
-    driven.submit_on(1);
+    for n in order {
+        driven.submit_on(n);
+    }
     driven
 }
 
