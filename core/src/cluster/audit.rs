@@ -197,12 +197,12 @@ impl Cluster {
     /// Whether everything in the queue for any node has to wait: for an earlier frame of its own, or
     /// for a node that the user's policy likes.
     fn any_is_barred(&self) -> bool {
-        let picky = matches!(self.config.selection, crate::SelectionPolicy::Custom(_));
-        picky
-            || self
-                .any_queue
-                .iter()
-                .all(|(_, r)| !self.barred_nodes(r).is_empty())
+        let mut waiting = self.any_queue.iter();
+        self.is_picky() || waiting.all(|(_, r)| !self.barred_nodes(r).is_empty())
+    }
+
+    const fn is_picky(&self) -> bool {
+        matches!(self.config.selection, crate::SelectionPolicy::Custom(_))
     }
 
     fn audit_counts(&self) -> Result<(), String> {
@@ -326,7 +326,7 @@ impl Cluster {
             sources.waiting
         );
         must!(
-            waiting == 0 || !self.can_take_any() || self.any_is_barred(),
+            waiting == 0 || !self.can_take_any() || self.is_picky(),
             "a discovery waits beside a node that can take it"
         );
         Ok(())

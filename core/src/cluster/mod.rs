@@ -24,6 +24,8 @@ mod outputs;
 mod session;
 mod shutdown;
 mod snapshot;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::{cmp::Reverse, net::SocketAddr, time::Duration};

@@ -69,3 +69,29 @@ impl Cluster {
         self.timers.clear(&mut self.session_timer);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::tests::{assert_all_differ, idle};
+
+    #[test]
+    fn a_session_is_in_the_fingerprint() {
+        const SECOND: Duration = Duration::from_secs(1);
+        let mut cluster = idle().cluster;
+        let (timeout, heard) = (SECOND, cluster.now);
+        cluster.session = Some(Session { timeout, heard });
+        assert_all_differ(
+            &cluster,
+            &[
+                ("none", |c| c.session = None),
+                ("timeout", |c| {
+                    c.session.as_mut().unwrap().timeout += SECOND;
+                }),
+                ("the last word", |c| {
+                    c.session.as_mut().unwrap().heard += SECOND;
+                }),
+            ],
+        );
+    }
+}

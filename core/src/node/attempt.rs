@@ -398,3 +398,32 @@ impl Cluster {
         self.timers.deadline(&self.attempts[a].setup_timer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::cluster::tests::{assert_all_differ, dialled};
+
+    #[test]
+    fn what_is_kept_of_an_attempt_is_in_the_fingerprint() {
+        let nanosecond = core::time::Duration::from_nanos(1);
+        let mut driven = dialled();
+        driven.wait(nanosecond);
+        assert_all_differ(
+            &driven.cluster,
+            &[
+                ("node", |c| c.attempts[0].node = 1),
+                ("start", |c| c.attempts[0].started = c.now),
+                ("its stage's", |c| c.attempts[0].stage_began = c.now),
+                ("for whom", |c| c.attempts[0].for_any = true),
+                ("transports", |c| {
+                    let dialling = &mut c.attempts[0].dialling;
+                    dialling.remove(&mut c.connection_links, 0);
+                }),
+                ("address", |c| c.attempts[0].last_address = None),
+                ("for what its deadline stands", |c| {
+                    c.attempts[0].handshake_deadline = true;
+                }),
+            ],
+        );
+    }
+}

@@ -379,3 +379,68 @@ impl Cluster {
         next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::tests::{
+        Driven, Named, assert_all_differ, assert_none_differs, config, make_idle,
+    };
+
+    /// The times that matter only with a keepalive.
+    const SILENCE: &[Named] = &[
+        ("received", |c| {
+            let upkeep = &mut c.connections[0].upkeep;
+            upkeep.last_received = Instant::from_nanos(1);
+        }),
+        ("sent", |c| {
+            c.connections[0].upkeep.last_sent = Instant::from_nanos(1);
+        }),
+    ];
+
+    /// The one that matters only with an idle limit.
+    const IDLENESS: &[Named] = &[("active", |c| {
+        c.connections[0].upkeep.last_active = Instant::from_nanos(1);
+    })];
+
+    #[test]
+    fn what_upkeep_keeps_is_in_the_fingerprint() {
+        assert_all_differ(
+            &make_idle(Driven::new(config())).cluster,
+            &[
+                ("age limit", |c| {
+                    let too_old_at = c.now + Duration::from_nanos(1);
+                    c.connections[0].upkeep.too_old_at = too_old_at;
+                }),
+                ("age limit reached", |c| {
+                    c.connections[0].upkeep.too_old_at = c.now;
+                }),
+                ("limit reached", |c| {
+                    c.connections[0].upkeep.past_limit = true;
+                }),
+                ("a probe", |c| {
+                    c.connections[0].upkeep.probed_at = Some(c.now);
+                }),
+                ("a probe that never was", |c| {
+                    c.connections[0].upkeep.probed_at = Some(Instant::MAX);
+                }),
+                ("the next probe", |c| {
+                    c.connections[0].upkeep.next_probe *= 2;
+                }),
+            ],
+        );
+    }
+
+    #[test]
+    fn silence_and_idleness_are_in_the_fingerprint_if_there_is_a_limit_for_them() {
+        let with = |keepalive: Limit, max_idle: Limit| {
+            let config = config().keepalive_interval(keepalive).max_idle(max_idle);
+            make_idle(Driven::new(config)).cluster
+        };
+        let limit = Limit::After(Duration::from_secs(1));
+        assert_all_differ(&with(limit, Limit::Never), SILENCE);
+        assert_none_differs(&with(limit, Limit::Never), IDLENESS);
+        assert_all_differ(&with(Limit::Never, limit), IDLENESS);
+        assert_none_differs(&with(Limit::Never, limit), SILENCE);
+    }
+}

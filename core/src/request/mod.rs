@@ -261,3 +261,22 @@ impl Cluster {
         &mut self.extras[request.extra]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::cluster::tests::{assert_all_differ, resting};
+
+    #[test]
+    fn for_which_node_a_request_is_is_in_the_fingerprint() {
+        assert_all_differ(
+            &resting().cluster,
+            &[
+                ("another", |c| c.requests[0].target = c.node_id(0)),
+                ("any", |c| c.requests[0].target = super::NO_NODE),
+                ("one that is gone", |c| {
+                    c.requests[0].target.generation += 1;
+                }),
+            ],
+        );
+    }
+}

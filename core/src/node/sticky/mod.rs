@@ -7,6 +7,8 @@
 use alloc::{string::String, vec::Vec};
 
 mod moves;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use moves::BeforeUpdate;
 
