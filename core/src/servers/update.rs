@@ -309,6 +309,8 @@ impl Cluster {
     fn leave_endpoint_for(&mut self, n: u32, cause: Cause) {
         let (state, connection) = (self.nodes[n].state, self.nodes[n].connection);
         self.departed.remember(&self.nodes[n], self.now);
+        // Whether every node has failed is judged when those who come have come.
+        self.failed_last.set((0, n), n);
         if state.is_setup() {
             self.abort_attempt(n, cause);
         } else if connection != NONE {
@@ -337,7 +339,6 @@ impl Cluster {
             self.set_state(n, NodeState::Disconnected, Some(Cause::EndpointChanged));
         }
         self.set_rejected(n, false);
-        self.failed_last.set((0, n), n);
         self.by_endpoint.insert(hash_endpoint(&spec.endpoint), n);
         self.update_idle(n);
     }

@@ -405,3 +405,16 @@ fn a_list_after_shutdown_is_refused() {
     s.shutdown(0).tick().gives(&["terminated"]);
     s.set_nodes(&[B]).gives(&["error Closed"]);
 }
+
+/// 4.1, 7.6: a request that fails fast is judged by the new list, not by what is left of the old one in between.
+#[test]
+fn a_request_that_fails_fast_waits_for_the_nodes_that_come_when_its_own_leaves() {
+    let mut s = Script::new(build(exact().warm(Warm::All)), &[A, B]);
+    s.submit(any().fail_fast()).refused(1).whatever();
+    s.at(100).tick().connected(1).ready(1).whatever();
+    assert_eq!(s.written_on(0), s.connection(1));
+    s.set_nodes(&[C]);
+    s.gives(&["abort n0", "withdraw n1 r0", "close n1", "connect n2"]);
+    s.connected(2).ready(2);
+    s.gives(&["handshake n2", "write n2 r0"]);
+}
