@@ -272,6 +272,8 @@ impl Model {
             .filter(|&n| !names.contains(&self.nodes[n].name))
             .collect();
         for &n in &leaving {
+            // Nobody is hopeless before the new ones are there.
+            self.nodes[n].failed_at = 0;
             self.remove(n);
         }
         let mut changed = !leaving.is_empty();
