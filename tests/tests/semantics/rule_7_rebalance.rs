@@ -357,6 +357,19 @@ fn a_server_that_is_ready_has_its_turn_in_a_move() {
     }
 }
 
+/// 7.7: nor does one that rests keep it waiting.
+#[test]
+fn a_server_that_rests_leaves_its_turn_to_one_that_is_ready() {
+    for seed in 0..20 {
+        let (mut s, own) = connected(sticky(), THREE, seed);
+        let [other, third] = [(own + 1) % 3, (own + 2) % 3];
+        s.establish(other).begin(third).refused(third).whatever();
+        s.set_nodes(&without(THREE, own))
+            .gives(&[&format!("close n{own}")]);
+        s.submit(any()).gives(&[&format!("write n{other} r0")]);
+    }
+}
+
 /// 5.3: rebalancing ignores health.
 #[test]
 fn an_unhealthy_own_is_not_left_for_it() {

@@ -142,8 +142,8 @@ impl Cluster {
         let Some(sticky) = &self.sticky else {
             return Some(oldest);
         };
-        let is_dialable = |id: &&NodeId| self.is_listed(**id) && self.dialable.contains(id.index);
-        if let Some(first) = sticky.first.iter().rev().find(is_dialable) {
+        let mut first = sticky.first.iter().rev();
+        if let Some(first) = first.find(|id| self.is_dialable(**id)) {
             return Some(first.index);
         }
         let (passed, ahead) = sticky.ring.split_at(sticky.next_in_ring());
@@ -151,6 +151,10 @@ impl Cluster {
         // Throttled ones only where there is no other.
         let throttled = key.is_throttled();
         ring.find(|&n| self.dialable.contains(n) && self.throttled.contains(n) == throttled)
+    }
+
+    fn is_dialable(&self, id: NodeId) -> bool {
+        self.is_listed(id) && self.dialable.contains(id.index)
     }
 
     /// The list has changed, or the places in the ring.
@@ -266,19 +270,20 @@ impl Cluster {
         if self.ready_nodes == 0 || sticky.connected.is_some() || self.trying().is_some() {
             return;
         }
-        let is_ready = |id: NodeId| {
+        let is_ready = |id: &NodeId| {
             let node = self.nodes.get(id.index, id.generation);
             node.is_some_and(|node| node.state == NodeState::Ready)
         };
-        let next = match sticky.first.last() {
-            Some(first) => Some(*first),
-            None => self
-                .nodes
+        // One that rests is passed over.
+        let mut first = sticky.first.iter().rev().copied();
+        let next = first.find(|id| is_ready(id) || self.is_dialable(*id));
+        let any = || {
+            self.nodes
                 .iter()
                 .map(|(n, _)| self.node_id(n))
-                .find(|id| is_ready(*id)),
+                .find(is_ready)
         };
-        if let Some(next) = next.filter(|id| is_ready(*id)) {
+        if let Some(next) = next.or_else(any).filter(is_ready) {
             self.sticky_is_ready(next.index);
         }
     }
