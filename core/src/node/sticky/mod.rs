@@ -12,7 +12,7 @@ pub(crate) use moves::BeforeUpdate;
 
 use super::{Ending, dial::DialFor};
 use crate::{
-    Cause, Cluster, Config, Instant, NodeId, NodeSpec, NodeState, SelectionPolicy, Stage,
+    Cause, Cluster, Config, Instant, NodeId, NodeSpec, NodeState, SelectionPolicy,
     cluster::Digest,
     collections::NONE,
     rng::{Purpose, Rng},
@@ -307,12 +307,7 @@ impl Cluster {
         if node.aborts_in_a_row < 2 {
             return self.abort_attempt(n, cause);
         }
-        let stage = match node.state {
-            NodeState::Resolving => Stage::Resolve,
-            NodeState::Handshaking => Stage::Handshake,
-            _ => Stage::Connect,
-        };
-        let (a, cause) = (node.attempt, Cause::AbortedTwice);
+        let (a, stage, cause) = (node.attempt, node.state.setup_stage(), Cause::AbortedTwice);
         self.attempt_failed(a, Ending { stage, cause });
     }
 
@@ -342,13 +337,6 @@ impl Cluster {
             has_one || !self.is_running(),
             "no node, and one that is Ready",
         )
-    }
-
-    pub(crate) fn stop_sticking(&mut self) {
-        self.end_move();
-        if let Some(sticky) = &mut self.sticky {
-            sticky.connected = None;
-        }
     }
 
     /// For whom a node is dialled that no request is bound to.
