@@ -145,6 +145,51 @@ fn an_equal_list_during_a_move_changes_nothing() {
     );
 }
 
+const KEYED: [&str; 3] = ["a=10.0.0.1:1", "b=10.0.0.2:1", "c=10.0.0.3:1"];
+
+/// The list in which this one has a new endpoint.
+fn moved(node: usize) -> [&'static str; 3] {
+    let mut list = KEYED;
+    list[node] = ["a=10.0.0.4:1", "b=10.0.0.4:1", "c=10.0.0.4:1"][node];
+    list
+}
+
+/// 7.6, 7.7: nor is one in which another server has a new endpoint; the own is not tried before its
+/// turn.
+#[test]
+fn a_list_that_differs_in_an_endpoint_moves_nobody() {
+    for seed in 0..10 {
+        let config = sticky().start_delay(ms(1_000));
+        let (mut s, own) = connected(config, &KEYED, seed);
+        let other = (own + 1) % 3;
+        s.set_nodes(&moved(other)).gives(&[]);
+        assert_eq!(moves(&mut s), None);
+        s.at(10).closed(own).set_nodes(&KEYED).gives(&[]);
+        s.run_to(1_010);
+        assert_ne!(s.dialled(), own);
+    }
+}
+
+/// 7.6, 7.7: and a client that was never connected keeps its order.
+#[test]
+fn a_list_that_differs_in_an_endpoint_draws_no_new_order() {
+    let lap = |s: &mut Script| -> Vec<usize> {
+        let refused = |s: &mut Script| {
+            let node = s.dialled();
+            s.refused(node);
+            node
+        };
+        (0..3).map(|_| refused(s)).collect()
+    };
+    for seed in 0..10 {
+        let mut s = Script::with_seed(build(sticky()), &KEYED, seed);
+        let order = lap(&mut s);
+        s.at(500).set_nodes(&moved(1)).gives(&[]);
+        s.at(1_000).tick();
+        assert_eq!(lap(&mut s), order);
+    }
+}
+
 /// 7.7: never connected, nothing in setup: nobody moves, the order is drawn anew.
 #[test]
 fn a_client_that_never_tried_does_not_move() {
