@@ -313,6 +313,23 @@ fn an_own_that_left_and_comes_back_is_tried_first() {
     }
 }
 
+/// 7.6: by the key if both entries have one, else by the endpoint.
+#[test]
+fn an_own_that_comes_back_is_known_by_its_key_or_its_endpoint() {
+    for (left, back, is_own) in [
+        ("a=10.0.0.1:1", "10.0.0.1:1", true),
+        ("10.0.0.1:1", "a=10.0.0.1:1", true),
+        ("a=10.0.0.1:1", "a=10.0.0.9:1", true),
+        ("a=10.0.0.1:1", "b=10.0.0.1:1", false),
+    ] {
+        let mut clients = (0..20).map(|seed| connected(sticky(), &[left, "10.0.0.2:1"], seed));
+        let (mut s, _) = clients.find(|(_, own)| *own == 0).expect("half of them");
+        s.set_nodes(&["10.0.0.2:1"]).refused(1).whatever().events();
+        s.at(100).set_nodes(&[back, "10.0.0.2:1"]).gives(&[]);
+        assert_eq!(moves(&mut s), Some(!is_own), "{left} and {back}");
+    }
+}
+
 /// 7.7: also if it left while another was in setup.
 #[test]
 fn an_own_that_left_during_an_attempt_elsewhere_is_remembered() {
