@@ -66,7 +66,6 @@ impl Cluster {
     fn stop(&mut self) {
         self.timers.clear(&mut self.dial_timer);
         self.forget_session();
-        self.stop_sticking();
         self.stop_refreshing();
         let mut next = self.nodes.next_from(0);
         while let Some(n) = next {

@@ -245,11 +245,7 @@ impl Cluster {
     }
 
     pub(crate) fn setup_timed_out(&mut self, a: u32) {
-        let stage = match self.nodes[self.attempts[a].node].state {
-            NodeState::Resolving => Stage::Resolve,
-            NodeState::Handshaking => Stage::Handshake,
-            _ => Stage::Connect,
-        };
+        let stage = self.nodes[self.attempts[a].node].state.setup_stage();
         let cause = match self.attempts[a].handshake_deadline {
             true => Cause::HandshakeTimeout,
             false => Cause::SetupTimeout,
@@ -290,11 +286,7 @@ impl Cluster {
     /// Gives up an attempt without a failure.
     pub(crate) fn abort_attempt(&mut self, n: u32, cause: Cause) {
         let a = self.nodes[n].attempt;
-        let stage = match self.nodes[n].state {
-            NodeState::Resolving => Stage::Resolve,
-            NodeState::Handshaking => Stage::Handshake,
-            _ => Stage::Connect,
-        };
+        let stage = self.nodes[n].state.setup_stage();
         self.take_down(a, Ending { stage, cause });
         self.nodes[n].last_attempt = Some(self.now);
         self.set_state(n, NodeState::Disconnected, Some(cause));

@@ -285,10 +285,7 @@ impl Cluster {
         if let Some(node) = self.nodes.at_mut(id.index)
             && let Some(place) = node.detached.iter().position(|&detached| detached == c)
         {
-            node.detached = match place {
-                0 => [NONE, node.detached[1]],
-                _ => [NONE, node.detached[0]],
-            };
+            node.detached = [NONE, node.detached[1 - place]];
         }
         self.settle_all(c, cause);
         self.end_transport(c, cause, reported);

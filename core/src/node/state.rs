@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::Stage;
+
 /// What a node is doing (SEMANTICS 2.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -35,6 +37,15 @@ impl NodeState {
     #[must_use]
     pub const fn is_setup(self) -> bool {
         matches!(self, Self::Resolving | Self::Connecting | Self::Handshaking)
+    }
+
+    /// At what stage an attempt is that is under way.
+    pub(super) const fn setup_stage(self) -> Stage {
+        match self {
+            Self::Resolving => Stage::Resolve,
+            Self::Handshaking => Stage::Handshake,
+            _ => Stage::Connect,
+        }
     }
 
     /// Whether it may be dialled once its next-attempt time is reached.
@@ -94,7 +105,7 @@ pub(crate) fn is_legal(from: NodeState, to: NodeState) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use alloc::{format, string::String};
+    use alloc::{format, string::String, vec::Vec};
 
     use super::*;
 
@@ -120,6 +131,17 @@ mod tests {
             drawing(),
             "if meant, put the right side there"
         );
+    }
+
+    #[test]
+    fn a_node_is_ready_after_setup_alone_and_disconnected_after_that() {
+        let states = |legal: fn(&NodeState) -> bool| -> Vec<NodeState> {
+            NodeState::ALL.into_iter().filter(legal).collect()
+        };
+        use NodeState::*;
+        let to_ready = states(|from| is_legal(*from, Ready));
+        assert_eq!(to_ready, [Connecting, Handshaking]);
+        assert_eq!(states(|to| is_legal(Ready, *to)), [Disconnected]);
     }
 
     #[test]

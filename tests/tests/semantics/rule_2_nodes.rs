@@ -414,6 +414,30 @@ fn of_three_draining_connections_the_oldest_is_closed() {
     s.reply(5).gives(&["r5 reply n0", "close n0"]);
 }
 
+/// 2.1: whichever of the two has ended.
+#[test]
+fn a_draining_connection_that_has_ended_makes_room_for_another() {
+    for (ended, stays) in [(0, 1), (1, 0)] {
+        let mut s = Script::new(build(exact()), ONE);
+        for request in 0..4 {
+            s.establish(0);
+            s.submit(any()).written(request).whatever();
+            s.draining(0);
+            if request == 1 {
+                s.reply(ended).whatever();
+            }
+            if request < 3 {
+                s.gives(&[]);
+                let rested = s.rests_until(0).expect("it failed");
+                s.at_instant(rested);
+            }
+        }
+        let close = format!("close n0-{}", 3 - stays);
+        let failure = format!("r{stays} Disconnected(PeerDraining) PossiblyWritten");
+        s.gives(&[&close, &failure]);
+    }
+}
+
 /// 2.1: what happens on a detached connection changes nothing else of the node.
 #[test]
 fn the_end_of_a_detached_connection_is_no_failure_of_the_node() {

@@ -143,6 +143,21 @@ fn further_timeouts_do_not_move_the_probe() {
     s.deadline(6_000).at(6_000).tick().gives(&["probe n0"]);
 }
 
+/// 5.3: nor do they bring the next one while one is out, or waits for a request to be one.
+#[test]
+fn further_timeouts_bring_no_probe_beside_one() {
+    let mut s = ready(with_keepalive().keepalive_timeout(ms(20_000)));
+    sicken(&mut s, 0, 0, 1_000);
+    s.at(6_000).tick().gives(&["probe n0"]).deadline(26_000);
+    sicken(&mut s, 0, 3, 7_000);
+    s.deadline(26_000);
+    let mut s = ready(config());
+    sicken(&mut s, 0, 0, 1_000);
+    s.at(6_000).tick().gives(&[]).no_deadline();
+    sicken(&mut s, 0, 3, 7_000);
+    s.no_deadline();
+}
+
 /// 5.3: without a keepalive, when the probe is due the next idempotent request for any node is sent
 /// there, and until one comes nothing is armed.
 #[test]
@@ -436,6 +451,18 @@ fn a_probe_that_is_due_ends_with_its_connection() {
         s.submit_on(0, any()).gives(&["write n0 r3"]);
         s.submit(any().idempotent()).gives(&["write n1 r4"]);
     }
+    // Also while the old connection drains.
+    let mut s = ready(config());
+    sicken(&mut s, 0, 0, 1_000);
+    s.at(6_000).tick().gives(&[]);
+    s.at(7_000)
+        .submit_on(0, any().request_timeout(ms(60_000)))
+        .written(3)
+        .gives(&["write n0 r3"]);
+    s.draining(0).gives(&[]);
+    s.at(8_000).establish(0);
+    s.submit_on(0, any()).gives(&["write n0 r4"]);
+    s.submit(any().idempotent()).gives(&["write n1 r5"]);
     let mut s = ready(config());
     sicken(&mut s, 0, 0, 1_000);
     s.at(6_000).tick().gives(&[]);

@@ -142,3 +142,15 @@ fn a_second_list_without_the_server_in_setup_leads_to_another() {
     assert!(came.len() == 2 && came[0] == lines[0], "{came:?}");
     s.submit(any()).gives(&[&format!("write n{own} r0")]);
 }
+
+/// 7.7: it is another's turn.
+#[test]
+fn a_server_that_becomes_ready_for_bound_requests_ends_no_move() {
+    let (mut s, own) = grown(&keeping(), THREE, FIVE, true);
+    let other = 7 - s.dialled();
+    s.submit_on(other, any())
+        .gives(&[&format!("connect n{other}")]);
+    s.connected(other).whatever();
+    s.ready(other).gives(&[&format!("write n{other} r0")]);
+    s.submit(any()).gives(&[&format!("write n{own} r1")]);
+}

@@ -145,6 +145,51 @@ fn an_equal_list_during_a_move_changes_nothing() {
     );
 }
 
+const KEYED: [&str; 3] = ["a=10.0.0.1:1", "b=10.0.0.2:1", "c=10.0.0.3:1"];
+
+/// The list in which this one has a new endpoint.
+fn moved(node: usize) -> [&'static str; 3] {
+    let mut list = KEYED;
+    list[node] = ["a=10.0.0.4:1", "b=10.0.0.4:1", "c=10.0.0.4:1"][node];
+    list
+}
+
+/// 7.6, 7.7: nor is one in which another server has a new endpoint; the own is not tried before its
+/// turn.
+#[test]
+fn a_list_that_differs_in_an_endpoint_moves_nobody() {
+    for seed in 0..10 {
+        let config = sticky().start_delay(ms(1_000));
+        let (mut s, own) = connected(config, &KEYED, seed);
+        let other = (own + 1) % 3;
+        s.set_nodes(&moved(other)).gives(&[]);
+        assert_eq!(moves(&mut s), None);
+        s.at(10).closed(own).set_nodes(&KEYED).gives(&[]);
+        s.run_to(1_010);
+        assert_ne!(s.dialled(), own);
+    }
+}
+
+/// 7.6, 7.7: and a client that was never connected keeps its order.
+#[test]
+fn a_list_that_differs_in_an_endpoint_draws_no_new_order() {
+    let lap = |s: &mut Script| -> Vec<usize> {
+        let refused = |s: &mut Script| {
+            let node = s.dialled();
+            s.refused(node);
+            node
+        };
+        (0..3).map(|_| refused(s)).collect()
+    };
+    for seed in 0..10 {
+        let mut s = Script::with_seed(build(sticky()), &KEYED, seed);
+        let order = lap(&mut s);
+        s.at(500).set_nodes(&moved(1)).gives(&[]);
+        s.at(1_000).tick();
+        assert_eq!(lap(&mut s), order);
+    }
+}
+
 /// 7.7: never connected, nothing in setup: nobody moves, the order is drawn anew.
 #[test]
 fn a_client_that_never_tried_does_not_move() {
@@ -268,6 +313,23 @@ fn an_own_that_left_and_comes_back_is_tried_first() {
     }
 }
 
+/// 7.6: by the key if both entries have one, else by the endpoint.
+#[test]
+fn an_own_that_comes_back_is_known_by_its_key_or_its_endpoint() {
+    for (left, back, is_own) in [
+        ("a=10.0.0.1:1", "10.0.0.1:1", true),
+        ("10.0.0.1:1", "a=10.0.0.1:1", true),
+        ("a=10.0.0.1:1", "a=10.0.0.9:1", true),
+        ("a=10.0.0.1:1", "b=10.0.0.1:1", false),
+    ] {
+        let mut clients = (0..20).map(|seed| connected(sticky(), &[left, "10.0.0.2:1"], seed));
+        let (mut s, _) = clients.find(|(_, own)| *own == 0).expect("half of them");
+        s.set_nodes(&["10.0.0.2:1"]).refused(1).whatever().events();
+        s.at(100).set_nodes(&[back, "10.0.0.2:1"]).gives(&[]);
+        assert_eq!(moves(&mut s), Some(!is_own), "{left} and {back}");
+    }
+}
+
 /// 7.7: also if it left while another was in setup.
 #[test]
 fn an_own_that_left_during_an_attempt_elsewhere_is_remembered() {
@@ -354,6 +416,19 @@ fn a_server_that_is_ready_has_its_turn_in_a_move() {
         }
         let came = s.take();
         assert!(came.contains(&format!("write n{other} r0")), "{came:?}");
+    }
+}
+
+/// 7.7: nor does one that rests keep it waiting.
+#[test]
+fn a_server_that_rests_leaves_its_turn_to_one_that_is_ready() {
+    for seed in 0..20 {
+        let (mut s, own) = connected(sticky(), THREE, seed);
+        let [other, third] = [(own + 1) % 3, (own + 2) % 3];
+        s.establish(other).begin(third).refused(third).whatever();
+        s.set_nodes(&without(THREE, own))
+            .gives(&[&format!("close n{own}")]);
+        s.submit(any()).gives(&[&format!("write n{other} r0")]);
     }
 }
 

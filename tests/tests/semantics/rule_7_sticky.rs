@@ -286,6 +286,22 @@ fn a_request_waits_for_the_one_node_when_it_is_full_throttled_or_blocked() {
     }
 }
 
+/// 5.1: whosever turn it is.
+#[test]
+fn a_throttled_node_is_dialled_only_where_no_other_can_be() {
+    let config = sticky().reconnect_backoff(Backoff::constant(ms(900)));
+    let mut s = Script::new(build(config), TWO);
+    let own = connect(&mut s);
+    let other = 1 - own;
+    s.throttled(own, 60_000).closed(own);
+    assert_eq!(s.dialled(), other);
+    s.at(10).refused(other).gives(&[]).deadline(1_010);
+    s.at(1_010).tick();
+    assert_eq!(s.dialled(), other, "though it is the turn of its own");
+    s.refused(other);
+    assert_eq!(s.dialled(), own, "as the other rests");
+}
+
 /// 5.3: Sticky ignores health until the connection is closed.
 #[test]
 fn an_unhealthy_node_stays_the_one() {
@@ -396,6 +412,20 @@ fn losers_are_aborted() {
     let stats = s.cluster().stats();
     assert_eq!((stats.failures_connect, stats.nodes_in_setup), (0, 0));
     assert_eq!(s.view(first).last_failure, None);
+}
+
+/// 3.7: nor does it give way, as it is none of the attempts for Any-requests.
+#[test]
+fn an_attempt_for_a_bound_request_is_no_loser() {
+    let mut s = cluster(TWO);
+    let own = s.dialled();
+    let other = 1 - own;
+    s.submit_on(other, any())
+        .gives(&[&format!("connect n{other}")]);
+    s.connected(other).gives(&[&format!("handshake n{other}")]);
+    s.connected(own).gives(&[&format!("handshake n{own}")]);
+    s.ready(own).gives(&[]);
+    assert_eq!(s.state(other), NodeState::Handshaking);
 }
 
 /// 3.7: the one in Handshaking is aborted first.

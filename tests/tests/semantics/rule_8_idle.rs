@@ -27,12 +27,13 @@ fn a_connection_that_is_never_used_is_closed() {
     s.at(1_000).tick().gives(&["close n0"]).no_deadline();
 }
 
-/// 8.1: from Ready, not from the dial or the transport's connection.
+/// 8.1: from Ready, not from the dial, the transport's connection or what comes before Ready.
 #[test]
 fn the_time_of_setup_does_not_count() {
     let mut s = Script::new(build(idle()), &TWO[..1]);
     s.at(0).begin(0).whatever();
     s.at(900).connected(0).whatever();
+    s.at(1_000).push(0).gives(&[]).deadline(10_000);
     s.at(2_500).ready(0).gives(&[]).deadline(3_500);
 }
 
@@ -173,11 +174,14 @@ fn activity_comes_too_late_when_the_limit_has_passed() {
     s.tick().gives(&["close n0"]);
 }
 
-/// 8.1: not for connections that `warm` keeps.
+/// 8.1: not for connections that `warm` keeps, though they grow old.
 #[test]
 fn a_warm_connection_is_never_idle() {
     let mut s = ready(idle().warm(Warm::All));
     s.no_deadline().at(100_000).tick().gives(&[]);
+    assert_eq!(s.state(0), NodeState::Ready);
+    let mut s = ready(idle().warm(Warm::All).max_age(after(200_000)));
+    s.run_to(100_000).gives(&[]);
     assert_eq!(s.state(0), NodeState::Ready);
 }
 

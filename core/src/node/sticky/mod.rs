@@ -14,7 +14,7 @@ pub(crate) use moves::BeforeUpdate;
 
 use super::{Ending, dial::DialFor};
 use crate::{
-    Cause, Cluster, Config, Instant, NodeId, NodeSpec, NodeState, SelectionPolicy, Stage,
+    Cause, Cluster, Config, Instant, NodeId, NodeSpec, NodeState, SelectionPolicy,
     cluster::Digest,
     collections::NONE,
     rng::{Purpose, Rng},
@@ -144,8 +144,8 @@ impl Cluster {
         let Some(sticky) = &self.sticky else {
             return Some(oldest);
         };
-        let is_dialable = |id: &&NodeId| self.is_listed(**id) && self.dialable.contains(id.index);
-        if let Some(first) = sticky.first.iter().rev().find(is_dialable) {
+        let mut first = sticky.first.iter().rev();
+        if let Some(first) = first.find(|id| self.is_dialable(**id)) {
             return Some(first.index);
         }
         let (passed, ahead) = sticky.ring.split_at(sticky.next_in_ring());
@@ -153,6 +153,10 @@ impl Cluster {
         // Throttled ones only where there is no other.
         let throttled = key.is_throttled();
         ring.find(|&n| self.dialable.contains(n) && self.throttled.contains(n) == throttled)
+    }
+
+    fn is_dialable(&self, id: NodeId) -> bool {
+        self.is_listed(id) && self.dialable.contains(id.index)
     }
 
     /// The list has changed, or the places in the ring.
@@ -268,19 +272,20 @@ impl Cluster {
         if self.ready_nodes == 0 || sticky.connected.is_some() || self.trying().is_some() {
             return;
         }
-        let is_ready = |id: NodeId| {
+        let is_ready = |id: &NodeId| {
             let node = self.nodes.get(id.index, id.generation);
             node.is_some_and(|node| node.state == NodeState::Ready)
         };
-        let next = match sticky.first.last() {
-            Some(first) => Some(*first),
-            None => self
-                .nodes
+        // One that rests is passed over.
+        let mut first = sticky.first.iter().rev().copied();
+        let next = first.find(|id| is_ready(id) || self.is_dialable(*id));
+        let any = || {
+            self.nodes
                 .iter()
                 .map(|(n, _)| self.node_id(n))
-                .find(|id| is_ready(*id)),
+                .find(is_ready)
         };
-        if let Some(next) = next.filter(|id| is_ready(*id)) {
+        if let Some(next) = next.or_else(any).filter(is_ready) {
             self.sticky_is_ready(next.index);
         }
     }
@@ -304,12 +309,7 @@ impl Cluster {
         if node.aborts_in_a_row < 2 {
             return self.abort_attempt(n, cause);
         }
-        let stage = match node.state {
-            NodeState::Resolving => Stage::Resolve,
-            NodeState::Handshaking => Stage::Handshake,
-            _ => Stage::Connect,
-        };
-        let (a, cause) = (node.attempt, Cause::AbortedTwice);
+        let (a, stage, cause) = (node.attempt, node.state.setup_stage(), Cause::AbortedTwice);
         self.attempt_failed(a, Ending { stage, cause });
     }
 
@@ -339,13 +339,6 @@ impl Cluster {
             has_one || !self.is_running(),
             "no node, and one that is Ready",
         )
-    }
-
-    pub(crate) fn stop_sticking(&mut self) {
-        self.end_move();
-        if let Some(sticky) = &mut self.sticky {
-            sticky.connected = None;
-        }
     }
 
     /// For whom a node is dialled that no request is bound to.
