@@ -253,6 +253,7 @@ mod tests {
             assert_eq!(ratio.numerator(), low_numerator);
             assert_eq!(ratio.denominator(), low_denominator);
         }
+        assert_eq!(alloc::format!("{}", Ratio::new(6, 16)), "3/8");
     }
 
     #[test]

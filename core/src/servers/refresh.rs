@@ -198,7 +198,7 @@ impl Cluster {
 
     /// Something says that the list may have changed: all primary sources are asked (7.4).
     pub(crate) fn ask_for_lists(&mut self) {
-        if self.is_running() && !self.sources.all.is_empty() {
+        if self.is_running() {
             self.sources.asked = true;
             self.sources.changed = true;
         }

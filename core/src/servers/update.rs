@@ -16,7 +16,7 @@ struct Plan {
     added: Vec<usize>,
     /// Nodes that keep their key and move to a new endpoint, with their entries.
     moved: Vec<(u32, usize)>,
-    /// Nodes that stay where they are and whose key or labels change, with their entries.
+    /// Nodes that stay where they are and whose entries say another key or other labels.
     renamed: Vec<(u32, usize)>,
     /// Nodes that this list did not name before.
     gained: Vec<u32>,
@@ -54,7 +54,7 @@ impl Cluster {
         let added = (plan.added.len() + left_behind.len()) as u32;
         // Nobody leaves, as a rule; then there is no need to look.
         let some_leave = leaves || self.sources.named(id) > plan.named_still;
-        self.check_union(taken, some_leave, added)?;
+        self.check_union(taken, added)?;
         let sticky = self.before_update();
         self.departed.forget_past(self.now);
         // All leaving precedes all arriving.
@@ -181,10 +181,11 @@ impl Cluster {
     }
 
     /// The limit holds for the union of the lists.
-    fn check_union(&self, taken: u64, some_leave: bool, added: u32) -> Result<(), SetNodesError> {
+    fn check_union(&self, taken: u64, added: u32) -> Result<(), SetNodesError> {
         let nodes = self.nodes.len() + added as usize;
-        if !some_leave || nodes <= self.config.max_nodes as usize {
-            return self.check_size(nodes);
+        // Who leaves is counted only where that decides.
+        if self.check_size(nodes).is_ok() {
+            return Ok(());
         }
         let leaves = |node: &Node| node.seen_in != self.update && node.lists & !taken == 0;
         let leaving = self.nodes.iter().filter(|(_, node)| leaves(node)).count();
@@ -217,9 +218,7 @@ impl Cluster {
         }
         if moves {
             plan.moved.push((n, entry));
-        } else if (spec.key.is_some() && node.spec.key != spec.key)
-            || (node.spec.labels != spec.labels && gives_labels(node, id, spec))
-        {
+        } else if node.spec.key != spec.key || node.spec.labels != spec.labels {
             plan.renamed.push((n, entry));
         }
     }

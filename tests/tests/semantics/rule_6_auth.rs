@@ -179,3 +179,14 @@ fn a_rejection_is_forgotten_with_the_endpoint_that_gave_it() {
         .gives(&["connect n0"]);
     assert!(s.cluster().is_open(s.request(0)));
 }
+
+/// 6.1: nor by one that is gone.
+#[test]
+fn a_rejection_leaves_with_its_node() {
+    let mut s = Script::new(build(exact()), TWO);
+    reject(&mut s, 0);
+    s.set_nodes(&[TWO[1], "10.0.0.3:1"])
+        .submit(any())
+        .gives(&["connect n1"]);
+    s.connected(1).whatever().rejected(1).gives(&["connect n2"]);
+}

@@ -1,9 +1,12 @@
 //! SEMANTICS 7.9: nodes that join the list when the others are of no use.
 
 use redial::{
-    Backoff, ConfigBuilder, DeadlineReason, Event, NodeState, RefreshAfterFailures, Source,
+    Backoff, ConfigBuilder, DeadlineReason, Event, Hint, NodeState, RefreshAfterFailures, Source,
+    SourceId,
 };
-use redial_tests::script::{Script, after, any, build, connected, exact, moves, ms, sticky, t};
+use redial_tests::script::{
+    Script, after, any, build, connected, exact, moves, ms, specs, sticky, t,
+};
 
 const A: &str = "10.0.0.1:1";
 const B: &str = "10.0.0.2:1";
@@ -140,12 +143,64 @@ fn an_answer_of_the_same_version_makes_the_fallback_leave_too() {
     fail(&mut s, 1);
     assert!(listed(&s, SEED));
     s.at(60_000).tick().gives(&["refresh s0"]);
-    s.answers_version(0, Some(3), &[A]).gives(&[]);
-    assert!(listed(&s, SEED), "an old answer says nothing");
+    s.answers_version(0, Some(4), &[A]).gives(&[]);
+    assert!(listed(&s, SEED), "the others have all failed still");
     s.establish(0);
     s.at(120_000).tick().gives(&["refresh s0"]);
+    s.answers_version(0, Some(3), &[A]).gives(&[]);
+    assert!(listed(&s, SEED), "an old answer says nothing");
+    s.events();
+    s.at(180_000).tick().gives(&["refresh s0"]);
     s.answers_version(0, Some(4), &[A]).gives(&[]);
     assert!(!listed(&s, SEED));
+    assert_eq!(list_changes(&mut s), [(0, 1, 2)]);
+}
+
+/// 10.1: what joins and leaves with them is told, but not that nobody does.
+#[test]
+fn a_fallback_of_nodes_that_are_there_already_changes_no_list() {
+    let mut s = Script::new(build(config().source(Source::primary())), &[A]);
+    s.answers_version(0, Some(4), &[A])
+        .set_fallback(&[A])
+        .whatever();
+    s.events();
+    fail(&mut s, 0);
+    s.at(5_000).establish(0);
+    s.hint(Hint::SourceChanged(SourceId::new(0)))
+        .gives(&["refresh s0"]);
+    s.answers_version(0, Some(4), &[A]).gives(&[]);
+    assert!(list_changes(&mut s).is_empty());
+    // It did join and leave: the next time is a maximum backoff after the first.
+    s.closed(0).set_fallback(&[SEED]).gives(&[]);
+    assert!(!listed(&s, SEED));
+    s.at(10_000).tick().gives(&[]);
+    assert!(listed(&s, SEED));
+}
+
+/// 7.9: all of them, and each leaves with its own list or when a primary answers.
+#[test]
+fn the_nodes_of_all_fallback_lists_join() {
+    let mut s = Script::new(build(config().source(Source::fallback())), &[A]);
+    s.set_fallback(&[SEED]).answers(0, &[B]).whatever();
+    fail(&mut s, 0);
+    assert!(listed(&s, SEED) && listed(&s, B));
+    s.set_fallback(&["10.0.0.8:1"]).gives(&[]);
+    assert!(!listed(&s, SEED) && listed(&s, "10.0.0.8:1") && listed(&s, B));
+}
+
+/// 7.9: also because the one that had not failed leaves; and not any more with one that is new.
+#[test]
+fn a_list_can_leave_nobody_but_nodes_that_have_failed() {
+    let mut s = script(config(), &[A, B]);
+    fail(&mut s, 0);
+    assert!(!listed(&s, SEED));
+    s.at(1_000).set_nodes(&[A]).gives(&[]);
+    assert!(listed(&s, SEED));
+
+    s.at(2_000).set_nodes(&[A, B]).gives(&[]);
+    fail(&mut s, 3);
+    s.deadline(11_000);
+    s.set_nodes(&[A, B, "10.0.0.3:1"]).gives(&[]).no_deadline();
 }
 
 /// 7.9: to leave and join again at once would only cost its connections.
@@ -288,6 +343,19 @@ fn a_fallback_list_moves_no_node_of_a_primary() {
     fail(&mut s, 1);
     let keys = s.cluster().nodes().filter(|view| view.spec.key.is_some());
     assert_eq!(keys.count(), 1);
+}
+
+/// 7.2, 7.9: the labels that it gave leave with it.
+#[test]
+fn labels_of_the_fallback_leave_with_it() {
+    let mut s = Script::new(build(config()), &[A]);
+    let labelled = specs(&[A]).remove(0).with_label("rack", "a");
+    s.call(redial::record::Call::SetFallback(vec![labelled]));
+    fail(&mut s, 0);
+    assert_eq!(s.view(0).spec.labels["rack"], "a");
+    s.at(5_000).establish(0);
+    s.set_nodes(&[A]).gives(&[]);
+    assert!(s.view(0).spec.labels.is_empty());
 }
 
 /// Z19: it can be turned off.

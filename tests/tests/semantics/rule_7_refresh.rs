@@ -327,6 +327,9 @@ fn a_trigger_late_in_a_refresh_is_answered_by_it() {
     s.at(60_200).hint(Hint::Resumed).gives(&[]);
     s.at(61_000).hint(Hint::Resumed).gives(&[]);
     s.at(61_300).answers(0, &[A]).gives(&[]).deadline(121_300);
+    s.run_to(121_300).gives(&["refresh s0"]);
+    s.at(121_500).hint(Hint::Resumed).gives(&[]);
+    s.at(122_300).answers(0, &[A]).gives(&[]).deadline(182_300);
 }
 
 /// 7.4: that source and no other, also a fallback one; nothing is probed or dialled.

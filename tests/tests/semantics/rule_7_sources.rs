@@ -176,6 +176,22 @@ fn what_is_no_list_changes_nothing() {
     assert_eq!(s.cluster().stats().refreshes_failed, 5);
 }
 
+/// 7.1: who leaves with the same list does not count, who is named by another does.
+#[test]
+fn a_list_that_is_too_long_together_with_the_others_is_refused() {
+    let mut s = with_sources(config().max_nodes(3u32), 1);
+    s.set_nodes(&[A]).answers(0, &[A, B, C]);
+    let others = ["10.0.0.4:1", "10.0.0.5:1", "10.0.0.6:1"];
+    let many = SetNodesError::TooMany { nodes: 4, max: 3 };
+    next_round(&mut s);
+    s.answers(0, &others).gives(&[]);
+    assert_eq!(results(&mut s), [RefreshResult::Malformed(many)]);
+    assert_list(&s, &[A, B, C]);
+    next_round(&mut s);
+    s.answers(0, &others[..2]).gives(&[]);
+    assert_list(&s, &[A, others[0], others[1]]);
+}
+
 /// 7.5: as far as the source's own last answer goes.
 #[test]
 fn a_version_that_is_not_newer_is_ignored() {
