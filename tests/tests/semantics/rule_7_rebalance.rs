@@ -406,17 +406,20 @@ fn a_move_to_a_server_that_is_ready_needs_no_dial() {
 /// 7.7: also after its others; then it serves what has waited.
 #[test]
 fn a_server_that_is_ready_has_its_turn_in_a_move() {
+    let mut after_another = 0;
     for seed in 0..20 {
         let (mut s, own) = connected(sticky(), THREE, seed);
         let [other, third] = [(own + 1) % 3, (own + 2) % 3];
         s.establish(other);
         s.set_nodes(&without(THREE, own)).submit(any());
         if s.state(third).is_setup() {
+            after_another += 1;
             s.refused(third);
         }
         let came = s.take();
         assert!(came.contains(&format!("write n{other} r0")), "{came:?}");
     }
+    assert!((1..20).contains(&after_another));
 }
 
 /// 7.7: nor does one that rests keep it waiting.
