@@ -262,7 +262,9 @@ impl Model {
         self.end_frame(c, serial);
         if let Some(r) = open {
             let request = &mut self.requests[r];
-            request.barred = (!accepted).then_some((c, serial));
+            if !accepted {
+                request.barred.push((c, serial));
+            }
             (request.avoid, request.last_node) = (Some(c.0), Some(c.0));
             request.elsewhere = false;
             request.last_ending = Some((Stage::Established, Cause::RequestTimeout));

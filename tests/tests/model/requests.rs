@@ -37,7 +37,7 @@ impl Model {
             avoid: None,
             elsewhere: false,
             stay: None,
-            barred: None,
+            barred: Vec::new(),
             last_node: asked.bound_to,
             last_ending: None,
         });
@@ -99,12 +99,14 @@ impl Model {
         }
     }
 
-    /// 4.5: not where its own unfinished frame is.
+    /// 4.5: not where an unfinished frame of its own is.
     fn is_barred(&self, r: R, n: N) -> bool {
-        let barred = self.requests[r]
-            .barred
-            .filter(|(c, _)| self.ready(n) == Some(*c));
-        barred.is_some_and(|(c, serial)| self.connections[&c].frames.contains_key(&serial))
+        let Some(c) = self.ready(n) else {
+            return false;
+        };
+        let frames = &self.connections[&c].frames;
+        let under_way = |(on, serial): &(C, u32)| *on == c && frames.contains_key(serial);
+        self.requests[r].barred.iter().any(under_way)
     }
 
     /// 5.1: healthy before unhealthy; 4.7: the node that failed it last only if there is no other.

@@ -159,8 +159,8 @@ pub(crate) struct Request {
     pub(crate) elsewhere: bool,
     /// It stays with this connection while that is Ready.
     pub(crate) stay: Option<C>,
-    /// Its earlier frame (4.5).
-    pub(crate) barred: Option<(C, u32)>,
+    /// Its earlier frames that were not wholly accepted when their attempts ended (4.5).
+    pub(crate) barred: Vec<(C, u32)>,
     pub(crate) last_node: Option<N>,
     pub(crate) last_ending: Option<Ending>,
 }
