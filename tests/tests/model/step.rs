@@ -1,5 +1,7 @@
 //! One step of the model: what is called, and what is due (SEMANTICS 1, 9).
 
+use std::cmp::Reverse;
+
 use redial::{Cause, Reason, Stage};
 
 use crate::{
@@ -60,7 +62,8 @@ enum Due {
 enum Order {
     Time,
     Kind,
-    KindReversed,
+    /// Other kinds first, and of one kind at one time the others.
+    Reversed,
 }
 
 impl Due {
@@ -90,17 +93,45 @@ impl Model {
         let ends_in = |order| {
             let mut end = self.clone();
             end.step_in(order, transition);
-            let mut out: Vec<_> = end.out.iter().map(|out| format!("{out:?}")).collect();
-            let mut times = end.times_to_come();
-            out.sort();
-            times.sort();
-            (out, times, end.budget)
+            end.without_order(self.count)
         };
         transition.act != Act::Timeout || {
             let end = ends_in(Order::Time);
-            let others = [Order::Kind, Order::KindReversed];
-            others.into_iter().all(|order| ends_in(order) == end)
+            let others = [Order::Kind, Order::Reversed];
+            let clear = others.into_iter().all(|order| ends_in(order) == end);
+            clear && self.probes_due(transition.at) <= 1
         }
+    }
+
+    /// All that it is, as text, but for the order of what was put out and numbered after the number
+    /// `before`.
+    fn without_order(mut self, before: u64) -> String {
+        let mut out: Vec<_> = self.out.drain(..).map(|out| format!("{out:?}")).collect();
+        out.sort();
+        self.count = before;
+        let later = before + 1;
+        for node in &mut self.nodes {
+            node.failed_at = node.failed_at.min(later);
+            if let Some(attempt) = &mut node.attempt {
+                attempt.armed = attempt.armed.min(later);
+            }
+        }
+        for connection in self.connections.values_mut() {
+            connection.detached = connection.detached.min(later);
+        }
+        let mut turns: Vec<_> = self.nodes.iter().map(|node| node.turn).collect();
+        turns.sort_unstable();
+        for node in &mut self.nodes {
+            node.turn = turns.partition_point(|turn| *turn < node.turn) as u64;
+        }
+        format!("{self:?} {out:?}")
+    }
+
+    /// Of several that come due in one call, which is made first hangs on the order.
+    fn probes_due(&self, now: Micros) -> usize {
+        let connections = self.connections.values();
+        let due = connections.filter(|connection| connection.probe_at.is_some_and(|at| at <= now));
+        due.count()
     }
 
     fn step_in(&mut self, order: Order, Transition { at, act }: &Transition) {
@@ -198,7 +229,7 @@ impl Model {
         match order {
             Order::Time => due.sort(),
             Order::Kind => due.sort_by_key(|&(at, due)| (due.kind(), at, due)),
-            Order::KindReversed => due.sort_by_key(|&(at, due)| (9 - due.kind(), at, due)),
+            Order::Reversed => due.sort_by_key(|&(at, due)| (9 - due.kind(), at, Reverse(due))),
         }
         due.first().map(|(_, due)| *due)
     }
