@@ -1,7 +1,7 @@
 //! SEMANTICS 5.3 and 5.4: probes of unhealthy connections, and why a request is where it is.
 
 use redial::{
-    Cause, ConfigBuilder, Event, Instant, NodeState, OnRequestTimeout, Stage, Verdict, Why,
+    Cause, ConfigBuilder, Event, Instant, NodeState, OnRequestTimeout, Stage, Verdict, Warm, Why,
 };
 use redial_tests::script::{Script, after, any, build, exact, ms, t};
 
@@ -260,6 +260,23 @@ fn a_request_that_is_not_idempotent_uses_no_probe_up() {
     s.submit(any()).gives(&["write n1 r3"]);
     s.written(3).reply(3).whatever();
     s.submit(any().idempotent()).gives(&["write n0 r4"]);
+}
+
+/// 5.3, 5.1: an unhealthy node that gets a request for want of another has another dialled; one that is only
+/// probed by it has not.
+#[test]
+fn a_request_on_an_unhealthy_node_has_another_dialled_unless_it_probes() {
+    for (options, dials) in [(any(), true), (any().idempotent(), false)] {
+        let mut s = Script::new(build(config().warm(Warm::None)), TWO);
+        s.at(0).establish(0);
+        sicken(&mut s, 0, 0, 1_000);
+        // The probe is due.
+        s.at(6_000).tick().whatever();
+        s.submit(options);
+        let came = s.take();
+        assert!(came.contains(&"write n0 r3".to_owned()), "{came:?}");
+        assert_eq!(came.contains(&"connect n1".to_owned()), dials, "{came:?}");
+    }
 }
 
 /// 5.3: what the connection's end leaves behind is not probed.
