@@ -435,6 +435,33 @@ fn a_server_that_rests_leaves_its_turn_to_one_that_is_ready() {
     }
 }
 
+/// 7.7: one that is in setup, if only for a request bound to it, does not lose it.
+#[test]
+fn a_server_in_setup_for_a_bound_request_keeps_its_turn() {
+    let mut kept = 0;
+    for seed in 0..20 {
+        let (mut s, own) = connected(sticky().attempts_per_second(1), THREE, seed);
+        let [other, third] = [(own + 1) % 3, (own + 2) % 3];
+        s.run_to(1_000).establish(other);
+        s.set_nodes(&without(THREE, own)).submit(any());
+        if s.take().len() > 1 {
+            // It was the turn of the one that is Ready.
+            continue;
+        }
+        s.submit_on(third, any()).gives(&[]);
+        s.run_to(2_000).gives(&[&format!("connect n{third}")]);
+        s.tick().gives(&[]);
+        s.connected(third).ready(third);
+        s.gives(&[
+            &format!("handshake n{third}"),
+            &format!("write n{third} r0"),
+            &format!("write n{third} r1"),
+        ]);
+        kept += 1;
+    }
+    assert!((1..20).contains(&kept), "{kept}");
+}
+
 /// 5.3: rebalancing ignores health.
 #[test]
 fn an_unhealthy_own_is_not_left_for_it() {

@@ -276,9 +276,9 @@ impl Cluster {
             let node = self.nodes.get(id.index, id.generation);
             node.is_some_and(|node| node.state == NodeState::Ready)
         };
-        // One that rests is passed over.
+        // One that rests is passed over; one that is in setup for requests bound to it is not.
         let mut first = sticky.first.iter().rev().copied();
-        let next = first.find(|id| is_ready(id) || self.is_dialable(*id));
+        let next = first.find(|id| self.is_listed(*id) && self.resting.until(id.index).is_none());
         let any = || {
             self.nodes
                 .iter()
